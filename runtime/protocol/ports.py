@@ -1,0 +1,46 @@
+"""What one room needs of another, and no more.
+
+The host is given a `Runner` (the workers' side) and a `Warden` (the control side); it imports neither of them.
+"""
+
+from typing import Protocol
+
+from runtime.protocol.errors import ItemError
+from runtime.protocol.records import Callback, Claim, Commit, Record, Worker
+
+
+class Outcome(Record, frozen=True):
+    """What an attempt led to: `commit_step` with a `Commit`; `fail`, `release` or `quarantine` with a `Callback`."""
+
+    verb: str
+    item: Commit | Callback
+
+
+class Runner(Protocol):
+    """Runs attempts for the scheduler. The scheduler alone decides when an attempt starts and is cancelled."""
+
+    @property
+    def worker(self) -> Worker:
+        """The worker's id and what it declares now; a damaged definition drops out of it."""
+
+    async def run(self, claim: Claim) -> Outcome:
+        """One attempt, within the step's time limit. Never raises but when it is cancelled from outside, and then only
+        after its handler has ended."""
+
+    def abandoned(self, claim: Claim, reason: str) -> Outcome:
+        """The outcome of an attempt that was cancelled because the pool stops: a release, or under `hold`, once its
+        handler has begun, a quarantine."""
+
+    def after(self, claim: Claim, outcome: Outcome, error: ItemError) -> Outcome | None:
+        """What follows when the store answered an outcome with an error (a value that cannot be stored, a write that
+        failed, a damaged registry)."""
+
+
+class Warden(Protocol):
+    """The control side of a pool: it pauses a drain that asked for it once nothing is unfinished."""
+
+    async def run(self) -> None:
+        """Runs until it is cancelled."""
+
+    def look(self) -> None:
+        """Something may have changed: look soon."""
