@@ -1,0 +1,61 @@
+"""Turns between processes: two file locks give every writer of one file the same share.
+
+A writer takes *queue*, takes *turn*, gives *queue* back, writes, gives *turn* back; so one waits at the turn while the
+others wait behind it. The kernel frees both when a process dies. On SQLite before 3.51.3 this is correctness too: a
+checkpoint must never run while another process commits.
+"""
+
+import fcntl
+import os
+import time
+
+from runtime.protocol.errors import StoreBusy
+
+SHORTEST_WAIT_S = 0.000_05
+LONGEST_WAIT_S = 0.001
+
+
+class Turnstile:
+    """The two locks beside one database file, for one connection of one process."""
+
+    def __init__(self, path: str) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._queue = os.open(f"{path}-queue", flags, 0o600)
+        try:
+            self._turn = os.open(f"{path}-turn", flags, 0o600)
+        except OSError:
+            os.close(self._queue)
+            raise
+
+    def enter(self, deadline: float) -> None:
+        """Wait for the turn until `deadline` (monotonic seconds); `StoreBusy` if it does not come."""
+        self._take(self._queue, deadline)
+        try:
+            self._take(self._turn, deadline)
+        finally:
+            fcntl.flock(self._queue, fcntl.LOCK_UN)
+
+    def leave(self) -> None:
+        """Give the turn back."""
+        fcntl.flock(self._turn, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Close both descriptors."""
+        os.close(self._queue)
+        os.close(self._turn)
+
+    def _take(self, descriptor: int, deadline: float) -> None:
+        wait_s = SHORTEST_WAIT_S
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise StoreBusy(
+                        "another process kept its turn at the database longer than the deadline: nothing was written; "
+                        "try again, and look for a stopped or hanging process that has the file open"
+                    ) from None
+                time.sleep(wait_s)
+                wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+            else:
+                return

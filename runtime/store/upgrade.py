@@ -1,0 +1,98 @@
+"""The file's schema, forward only: numbered migrations, each in one transaction, inside a turn."""
+
+import sqlite3
+import time
+import uuid
+from collections.abc import Callable, Mapping
+
+from runtime.protocol.errors import NewerSchema
+from runtime.store import points, statements
+from runtime.store.sqlite import APPLICATION_ID, Files, named
+from runtime.store.turnstile import Turnstile
+
+Migrations = tuple[tuple[int, str, Mapping[str, str]], ...]
+
+
+def prepare(
+    files: Files, *, clock: str, store_id: str | None, deadline_ms: int
+) -> Callable[[sqlite3.Connection], None]:
+    """A unit that brings the schema up to date and writes the control row of a new store."""
+
+    def first_row(raw: sqlite3.Connection) -> None:
+        raw.execute(
+            "insert into keepstep_control (id, store_id, clock, created_at) values (1, ?, ?, ?) on conflict do nothing",
+            (store_id or uuid.uuid4().hex, clock, time.time_ns() // 1_000_000),
+        )
+
+    return upgrade(files, statements.migrations(), first_row, table="keepstep_schema", deadline_ms=deadline_ms)
+
+
+def upgrade(
+    files: Files,
+    migrations: Migrations,
+    first_row: Callable[[sqlite3.Connection], None],
+    *,
+    table: str,
+    deadline_ms: int,
+) -> Callable[[sqlite3.Connection], None]:
+    """A unit that runs what is missing of `migrations`; a newer file is refused untouched."""
+    newest = migrations[-1][0]
+
+    def unit(raw: sqlite3.Connection) -> None:
+        version = _version(raw, files, newest)
+        if version == newest:
+            return
+        turnstile = Turnstile(files.path)
+        try:
+            turnstile.enter(time.monotonic() + deadline_ms / 1000)
+            try:
+                for number, name, parts in migrations:
+                    _migrate(raw, files, number, name, parts, first_row, table)
+            finally:
+                turnstile.leave()
+        finally:
+            turnstile.close()
+
+    return unit
+
+
+def _version(raw: sqlite3.Connection, files: Files, newest: int) -> int:
+    (version,) = raw.execute("pragma user_version").fetchone()
+    if version > newest:
+        raise NewerSchema(
+            f"{files.path}: its schema is number {version}, this keepstep knows {newest}; it is left untouched, "
+            f"use the keepstep that wrote it or a newer one"
+        )
+    return int(version)
+
+
+def _migrate(
+    raw: sqlite3.Connection,
+    files: Files,
+    number: int,
+    name: str,
+    parts: Mapping[str, str],
+    first_row: Callable[[sqlite3.Connection], None],
+    table: str,
+) -> None:
+    try:
+        raw.execute("begin immediate")
+        if _version(raw, files, 2**31) >= number:
+            raw.execute("rollback")
+            return
+        for part, sql in parts.items():
+            raw.execute(sql)
+            points.reach(f"upgrade.{part}")
+        if number == 1:
+            first_row(raw)
+            raw.execute(f"pragma application_id = {APPLICATION_ID}")
+        at_ms = time.time_ns() // 1_000_000
+        raw.execute("insert into " + table + " (version, name, at_ms) values (?, ?, ?)", (number, name, at_ms))
+        raw.execute(f"pragma user_version = {number}")
+        points.reach("upgrade.before_commit")
+        raw.execute("commit")
+        points.reach("upgrade.after_commit")
+    except sqlite3.Error as error:
+        if raw.in_transaction:
+            raw.execute("rollback")
+        raise named(error, f"{files.path}: migration {number} ({name}) failed and was undone") from error
