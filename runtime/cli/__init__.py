@@ -1,0 +1,1 @@
+"""The command line: a composition root, one file per group of commands. Nothing imports it."""

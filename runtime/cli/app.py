@@ -1,0 +1,115 @@
+"""The root command. Every command is an import string, so that `--help` starts without loading any of them."""
+
+import difflib
+import os
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, Group
+from cyclopts.config import Env
+from cyclopts.exceptions import CycloptsError, UnknownCommandError
+
+from runtime.cli.exits import Exit, code_of, foreseeable, line_of
+
+HELP = """keepstep: jobs that are kept, step by step, in one SQLite file.
+
+A first round, from nothing:
+
+```
+python -m runtime new myapp && cd myapp        write a starting app
+python -m runtime work myapp:app --db app.db   run it, here or under systemd
+python -m runtime admit myapp job-1 --payload '{"n": 1}' --db app.db
+python -m runtime status --db app.db           where everything is
+python -m runtime why job job-1 --db app.db    what a job waits for
+python -m runtime drain --wait --db app.db     finish everything, then pause
+```
+
+Every flag has an environment twin: `RUNTIME_DB=app.db` stands for `--db app.db`.
+"""
+
+RUN, LOOK, OPERATE, TRY = (
+    Group(name, sort_key=place) for place, name in enumerate(("Running", "Looking", "Operating", "Trying"))
+)
+
+COMMANDS = (
+    (RUN, "work", "runtime.cli.work:work", "Run an app's jobs: workers in one or several processes."),
+    (RUN, "admit", "runtime.cli.admit:admit", "Hand over a job, or many; the answer means that it is kept."),
+    (RUN, "new", "runtime.cli.new:new", "Write a starting app, a test and a systemd unit into a folder."),
+    (RUN, "db", "runtime.cli.db:db", "Make a database file."),
+    (LOOK, "status", "runtime.cli.status:status", "Where everything is, once or live (--watch)."),
+    (LOOK, "jobs", "runtime.cli.jobs:jobs", "List jobs; show one job's whole life."),
+    (LOOK, "why", "runtime.cli.why:why", "Why a job, a flow, a drain or a definition is not further."),
+    (LOOK, "doctor", "runtime.cli.doctor:doctor", "Check the file, the clock and the settings."),
+    (OPERATE, "drain", "runtime.cli.barrier:drain", "Close admission, finish everything accepted, then pause."),
+    (OPERATE, "pause", "runtime.cli.barrier:pause", "End a drain once nothing is unfinished."),
+    (OPERATE, "resume", "runtime.cli.barrier:resume", "Open admission again."),
+    (OPERATE, "redrive", "runtime.cli.operate:redrive", "Send quarantined jobs back to work."),
+    (OPERATE, "recover", "runtime.cli.operate:recover", "Take jobs away from a worker that will not answer."),
+    (OPERATE, "quarantine", "runtime.cli.operate:quarantine", "Take jobs out of rotation until a person acts."),
+    (OPERATE, "definitions", "runtime.cli.definitions:definitions", "Register, switch, list, migrate; coverage."),
+    (OPERATE, "flows", "runtime.cli.flows:flows", "List flows; make one ordered or free."),
+    (OPERATE, "limits", "runtime.cli.limits:limits", "Show and set capacity and how newcomers join."),
+    (TRY, "demo", "runtime.cli.demo:demo", "Things to see: the library, the drain, crashes, fairness."),
+    (TRY, "bench", "runtime.cli.bench:bench", "Measure on this machine."),
+)
+
+
+def build() -> App:
+    """The root App with every command registered by name."""
+    app = App(
+        name="python -m runtime",
+        help=HELP,
+        help_format="markdown",
+        config=Env("RUNTIME_", command=False),
+        version=_version,
+        group_commands=Group("Help", sort_key=9),
+    )
+    for group, name, target, text in COMMANDS:
+        app.command(target, name=name, help=text, group=group)
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line; returns the exit code. A foreseeable fault is one line on stderr, never a traceback."""
+    try:
+        result = build()(
+            list(sys.argv[1:] if arguments is None else arguments),
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_value",
+        )
+        sys.stdout.flush()
+    except CycloptsError as error:
+        _say(_usage(error))
+        return Exit.USAGE
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.FAULT
+    except (Exception, BaseExceptionGroup) as error:
+        cause = foreseeable(error)
+        if cause is None:
+            raise
+        _say(line_of(cause))
+        return code_of(cause)
+    return int(result) if isinstance(result, int) else Exit.OK
+
+
+def _usage(error: CycloptsError) -> str:
+    """What is wrong with a command line, in one line."""
+    if isinstance(error, UnknownCommandError) and error.unused_tokens and not error.command_chain:
+        word = error.unused_tokens[0]
+        near = difflib.get_close_matches(word, [name for _, name, _, _ in COMMANDS], 1)
+        return f"there is no command {word!r}{f': did you mean {near[0]!r}?' if near else ''} (--help lists them)"
+    return f"{' '.join(str(error).split())} (--help shows what is taken)"
+
+
+def _say(line: str) -> None:
+    print(f"error: {line}", file=sys.stderr)
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("keepstep")
