@@ -82,7 +82,9 @@ def _check_file(path: Path) -> None:
             raise UnsafePath(f"{path}: {cause}; a private regular file is expected")
 
 
-async def open_writer(files: Files, *, durability: str, deadline_ms: int) -> Connection:
+async def open_writer(
+    files: Files, *, durability: str, deadline_ms: int, application: int = APPLICATION_ID
+) -> Connection:
     """A connection that writes: WAL, foreign keys on, `synchronous` FULL unless durability is `normal`, no automatic
     checkpoint."""
     if sqlite3.sqlite_version_info < FLOOR:
@@ -93,7 +95,7 @@ async def open_writer(files: Files, *, durability: str, deadline_ms: int) -> Con
     connection = _connect(files)
     try:
         await connection
-        await connection.run(lambda raw: _set_pragmas(raw, files, levels[durability], deadline_ms))
+        await connection.run(lambda raw: _set_pragmas(raw, files, application, levels[durability], deadline_ms))
     except BaseException:
         await connection.close()
         raise
@@ -122,14 +124,14 @@ def _connect(files: Files) -> Connection:
     return connection
 
 
-def _set_pragmas(raw: sqlite3.Connection, files: Files, level: int, deadline_ms: int) -> None:
+def _set_pragmas(raw: sqlite3.Connection, files: Files, wanted: int, level: int, deadline_ms: int) -> None:
     raw.execute(f"pragma busy_timeout = {int(deadline_ms)}")
     try:
         (application,) = raw.execute("pragma application_id").fetchone()
         (tables,) = raw.execute("select count(*) from sqlite_schema").fetchone()
     except sqlite3.DatabaseError as error:
         raise named(error, f"{files.path}: cannot be read as a database") from error
-    if application != APPLICATION_ID and (application or tables):
+    if application != wanted and (application or tables):
         raise ForeignFile(f"{files.path}: is a database of another application; it is left untouched, choose another path")
     for pragma in (
         "foreign_keys = on",

@@ -33,6 +33,7 @@ def upgrade(
     first_row: Callable[[sqlite3.Connection], None],
     *,
     table: str,
+    application: int = APPLICATION_ID,
     deadline_ms: int,
 ) -> Callable[[sqlite3.Connection], None]:
     """A unit that runs what is missing of `migrations`; a newer file is refused untouched."""
@@ -47,7 +48,7 @@ def upgrade(
             turnstile.enter(time.monotonic() + deadline_ms / 1000)
             try:
                 for number, name, parts in migrations:
-                    _migrate(raw, files, number, name, parts, first_row, table)
+                    _migrate(raw, files, number, name, parts, first_row, table, application)
             finally:
                 turnstile.leave()
         finally:
@@ -74,6 +75,7 @@ def _migrate(
     parts: Mapping[str, str],
     first_row: Callable[[sqlite3.Connection], None],
     table: str,
+    application: int,
 ) -> None:
     try:
         raw.execute("begin immediate")
@@ -85,7 +87,7 @@ def _migrate(
             points.reach(f"upgrade.{part}")
         if number == 1:
             first_row(raw)
-            raw.execute(f"pragma application_id = {APPLICATION_ID}")
+            raw.execute(f"pragma application_id = {application}")
         at_ms = time.time_ns() // 1_000_000
         raw.execute("insert into " + table + " (version, name, at_ms) values (?, ?, ?)", (number, name, at_ms))
         raw.execute(f"pragma user_version = {number}")
