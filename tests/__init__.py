@@ -1,0 +1,1 @@
+"""The tests: protocol, conformance, crash, workers, control, contracts, cases."""

@@ -1,0 +1,1 @@
+"""The contract, verb by verb, over a real store; `model` says what is right."""
