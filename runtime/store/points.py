@@ -12,8 +12,6 @@ from runtime.store import statements
 VARIABLE = "KEEPSTEP_CRASH_AT"
 EXIT_CODE = 73
 
-SHARED = ("control", "load_control", "tally", "refresh", "worker", "definition", "policies", "definitions", "receipt", "new_receipt")
-
 
 def _nothing(name: str) -> None:
     return

@@ -24,7 +24,7 @@ def prepare(
             (store_id or uuid.uuid4().hex, clock, time.time_ns() // 1_000_000),
         )
 
-    return upgrade(files, statements.migrations(), first_row, table="keepstep_schema", deadline_ms=deadline_ms)
+    return upgrade(files, statements.numbered("migrations"), first_row, table="keepstep_schema", deadline_ms=deadline_ms)
 
 
 def upgrade(

@@ -1,0 +1,42 @@
+-- claim: sweep what is due, pick the flows whose turn it is, take their next jobs.
+-- params: now, limit; definitions: JSON array of ids; flows: JSON arrays [flow, …]; ids: JSON array.
+-- uses: load_control refresh tally control
+
+-- name: pick
+select f.id, f.served, f.width, f.taken, f.name, j.id, j.key, j.seq, j.definition, j.cursor, j.generation, j.attempts,
+  j.lifetime, j.binding, p.body
+from (
+  select f.id, f.served, f.width, f.taken, f.name, f.job
+  from json_each(:definitions) d cross join keepstep_flow f on f.next_definition = d.value
+  order by f.served, f.id limit :limit
+) f cross join keepstep_job j on j.id = f.job cross join keepstep_payload p on p.job = j.id;
+
+-- name: more
+select q.key, j.id, j.key, j.seq, j.definition, j.cursor, j.generation, j.attempts, j.lifetime, j.binding, p.body,
+  t.value ->> 0
+from json_each(:flows) t
+cross join json_each((
+  select json_group_array(id) from (
+    select id, sum(definition not in (select value from json_each(:definitions)))
+      over (order by seq rows unbounded preceding) as foreign_seen
+    from (
+      select id, seq, definition from keepstep_job where flow = t.value ->> 0 and state = 0 order by seq limit :limit
+    )
+  ) where foreign_seen = 0
+)) q
+cross join keepstep_job j on j.id = q.value
+cross join keepstep_payload p on p.job = j.id
+where q.key between 1 and (t.value ->> 1) - 1
+order by q.key, t.value ->> 2, t.value ->> 0 limit :limit;
+
+-- name: jobs
+update keepstep_job set state = :state, generation = generation + 1, attempts = attempts + 1, lifetime = lifetime + 1,
+  due = :due, lease = :lease, since = :now, worker = :worker, reason = null
+where id in (select value from json_each(:ids));
+
+-- name: flows
+update keepstep_flow set served = t.value ->> 1, taken = taken + (t.value ->> 2), job = null, next_definition = null
+from json_each(:flows) t where keepstep_flow.id = t.value ->> 0;
+
+-- name: next_due
+select min(due) from keepstep_job where due is not null;

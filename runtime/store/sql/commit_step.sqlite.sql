@@ -1,0 +1,19 @@
+-- commit_step: the effect is written and the cursor moves, in one transaction.
+-- params: now; ids: JSON array of jobs; rows of `effects`: bound values. returns of `registry`: id, manifest.
+-- uses: load_control facts refresh drop_flows refusals tally control
+
+-- name: registry
+select id, manifest from keepstep_definition where id in (select value from json_each(:ids));
+
+-- name: effects
+insert into keepstep_effect (job, step, definition, at, generation, worker, value) values (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+
+-- name: advanced
+update keepstep_job set state = 0, cursor = cursor + 1, attempts = 0, due = null, lease = null, since = :now,
+  worker = null, reason = null
+where id in (select value from json_each(:ids));
+
+-- name: done
+update keepstep_job set state = 5, cursor = cursor + 1, attempts = 0, due = null, lease = null, since = :now,
+  worker = null, reason = null
+where id in (select value from json_each(:ids));

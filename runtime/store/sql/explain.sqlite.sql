@@ -1,0 +1,103 @@
+-- explain: what every unfinished job waits for, in one word each. `causes` is the beginning of the others: it gives
+-- each unfinished job exactly one cause, so the counts by cause add up to the unfinished total.
+
+-- name: clock
+-- returns: the store's clock, its tick, the barrier, the sum that the causes must add up to
+select clock, tick, mode, version, pause_version, unfinished, store_id from keepstep_control where id = 1;
+
+-- name: causes
+-- params: now in the store's clock; alive_ms, the wall time after which a worker must have been heard of
+with
+  live (id) as materialized (
+    select distinct d.id
+    from keepstep_presence p, json_each(p.digests) t
+    join keepstep_definition d on d.digest = t.value
+    where p.seen_at_ms >= :alive_ms
+  ),
+  unfinished as (
+    select id, key, flow, seq, definition, state, due, lease, since, worker, reason, admitted_at, cursor, attempts, generation
+    from keepstep_job where state = 0
+    union all
+    select id, key, flow, seq, definition, state, due, lease, since, worker, reason, admitted_at, cursor, attempts, generation
+    from keepstep_job where due is not null and state in (1, 2)
+    union all
+    select id, key, flow, seq, definition, state, due, lease, since, worker, reason, admitted_at, cursor, attempts, generation
+    from keepstep_job where state in (3, 4)
+  ),
+  caused as (
+    select j.*, f.name as flow_name, f.width, f.taken, f.job as next_job,
+      case when j.state in (2, 3) then j.since else j.admitted_at end as oldest,
+      case
+        when j.state = 4 then 'quarantined'
+        when j.state = 3 and j.lease < :now then 'held'
+        when j.state = 2 and j.lease < :now then 'lapsed'
+        when j.state in (2, 3) then 'leased'
+        when j.state = 1 and j.due <= :now then 'due'
+        when j.state = 1 then 'waiting'
+        when f.job is null then case when f.width = 0 then 'behind' else 'full' end
+        when f.width = 0 and f.job <> j.id then 'behind'
+        when j.definition not in (select id from live) then 'undeclared'
+        when f.next_definition not in (select id from live) then 'behind'
+        else 'ready'
+      end as cause
+    from unfinished j
+    join keepstep_flow f on f.id = j.flow
+  )
+
+-- name: counts
+-- returns: per cause and definition how many, and the store's time since which the oldest is there
+select c.cause, d.digest, d.workflow, count(*), min(c.oldest)
+from caused c
+join keepstep_definition d on d.id = c.definition
+group by c.cause, c.definition;
+
+-- name: details
+-- returns: what names a job and its cause; its flow's head or the job before it; whether its worker lives
+select c.cause, c.key, d.workflow, c.flow_name, c.seq, d.digest, c.oldest, c.due, c.lease, c.since, c.reason,
+  c.cursor, c.attempts, s.budget, s.name, c.generation, c.width, c.taken,
+  w.name,
+  exists (select 1 from keepstep_presence p where p.worker = c.worker and p.seen_at_ms >= :alive_ms),
+  case when c.state = 4 then coalesce(
+    max(
+      coalesce((select max(h.last_at) from keepstep_history h
+        where h.job = c.id and h.what in ('failed', 'lapsed', 'quarantined')), -1),
+      coalesce((select max(a.at) from keepstep_audit a where a.job = c.id and a.verb = 'quarantine'), -1)
+    ), -1) end,
+  case when c.cause = 'behind' then coalesce(
+    (select h.key from keepstep_job h where h.id = c.next_job and h.id <> c.id),
+    (select h.key from keepstep_job h where h.flow = c.flow and h.state in (3, 4) and h.seq < c.seq order by h.seq limit 1),
+    (select h.key from keepstep_job h where h.due is not null and h.flow = c.flow and h.seq < c.seq order by h.seq limit 1)
+  ) end
+from caused c
+join keepstep_definition d on d.id = c.definition
+left join keepstep_step s on s.definition = c.definition and s.ix = c.cursor
+left join keepstep_worker w on w.id = c.worker
+
+-- name: of_job
+-- params: job, its identity
+where c.key = :job;
+
+-- name: of_cause
+-- params: cause; limit
+where c.cause = :cause limit :limit;
+
+-- name: of_flow
+-- params: flow, its name; limit
+where c.flow = (select id from keepstep_flow where name = :flow) order by c.seq limit :limit;
+
+-- name: of_definition
+-- params: digest; limit
+where c.definition = (select id from keepstep_definition where digest = :digest) limit :limit;
+
+-- name: coverage
+-- params: alive_ms
+-- returns: every definition that has a route, unfinished jobs or a live worker; who declares it
+select d.digest, d.workflow,
+  coalesce((select sum(t.n) from keepstep_tally t where t.definition = d.id and t.state <> 5), 0),
+  coalesce((select sum(t.n) from keepstep_tally t where t.definition = d.id and t.state = 5), 0),
+  (select r.revision from keepstep_route r where r.definition = d.id),
+  (select json_group_array(w.name) from keepstep_presence p, json_each(p.digests) x
+    join keepstep_worker w on w.id = p.worker
+    where x.value = d.digest and p.seen_at_ms >= :alive_ms)
+from keepstep_definition d
+order by d.id;

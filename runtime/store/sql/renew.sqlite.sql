@@ -1,0 +1,2 @@
+-- renew: a longer lease, never past the step's time limit and one lease.
+-- uses: load_control facts put control

@@ -1,0 +1,10 @@
+-- switch: where new jobs of a workflow go.
+-- params: workflows: JSON array; rows: bound values. returns of `routes`: workflow, definition, revision.
+-- uses: load_control audit control
+
+-- name: routes
+select workflow, definition, revision from keepstep_route where workflow in (select value from json_each(:workflows));
+
+-- name: put
+insert into keepstep_route (workflow, definition, revision) values (?1, ?2, ?3)
+on conflict (workflow) do update set definition = excluded.definition, revision = excluded.revision;

@@ -1,0 +1,10 @@
+-- transition: the barrier's commands. `unfinished` is the truth itself: three probes of indexes, not a counter.
+-- uses: load_control receipts audit new_receipts control
+
+-- name: unfinished
+select exists (select 1 from keepstep_job where state = 0 and flow > 0)
+  or exists (select 1 from keepstep_job where due is not null)
+  or exists (select 1 from keepstep_job where state in (3, 4) and flow > 0);
+
+-- name: by_state
+select state, sum(n) from keepstep_tally where state < 5 group by state having sum(n) <> 0;
