@@ -1,0 +1,1 @@
+"""The demos: what they compute and what they promise, without a clock."""
