@@ -86,8 +86,8 @@ where c.cause = :cause limit :limit;
 where c.flow = (select id from keepstep_flow where name = :flow) order by c.seq limit :limit;
 
 -- name: of_definition
--- params: digest; limit
-where c.definition = (select id from keepstep_definition where digest = :digest) limit :limit;
+-- params: definition, its digest; limit
+where c.definition = (select id from keepstep_definition where digest = :definition) limit :limit;
 
 -- name: coverage
 -- params: alive_ms
