@@ -15,6 +15,7 @@ import rfc8785
 from runtime.protocol.errors import InvalidValue
 
 LARGEST_INTEGER = 2**53 - 1
+LEAST_EXPONENT = 1e21  # from here on canonical JSON writes a double with an exponent, below as an integer's digits
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 64
 MAX_NAME = 255
@@ -24,7 +25,8 @@ def canonical(value: object, place: str = "value", *, limit_bytes: int = MAX_BYT
     """Canonical JSON of `value`, as UTF-8 bytes.
 
     Dicts with string keys, lists, tuples (they arrive as lists), strings, finite numbers, integers within
-    ±(2^53 - 1), booleans and None are taken; everything else raises `InvalidValue` that names the place.
+    ±(2^53 - 1), booleans and None are taken; everything else raises `InvalidValue` that names the place. A float that
+    would be written as an integer's digits is held to the integers' limits, so that what is stored can be read again.
     """
     _check(value, (place,), 0)
     data = rfc8785.dumps(value)  # type: ignore[arg-type]
@@ -124,6 +126,8 @@ def _check(value: object, path: Sequence[str | int], depth: int) -> None:
     elif kind is float:
         if not math.isfinite(value):  # type: ignore[arg-type]
             raise InvalidValue(_name(path), f"{value} is not JSON")
+        if LARGEST_INTEGER < abs(value) < LEAST_EXPONENT:  # type: ignore[arg-type]
+            raise InvalidValue(_name(path), "an integer beyond ±(2^53 - 1) is not taken; pass it as a string")
     elif depth >= MAX_DEPTH and isinstance(value, (dict, list, tuple)):
         raise InvalidValue(_name(path[:3]), f"nested deeper than {MAX_DEPTH}")
     elif isinstance(value, dict):
