@@ -143,7 +143,7 @@ def test_a_very_deep_value_is_an_error_of_ours_and_no_recursion_error() -> None:
 
 def test_the_limit_counts_canonical_bytes() -> None:
     assert len(canonical("x" * 8, limit_bytes=10)) == 10
-    with pytest.raises(InvalidValue, match="11 bytes.*at most 10"):
+    with pytest.raises(InvalidValue, match=r"11 bytes.*at most 10"):
         canonical("x" * 9, limit_bytes=10)
     with pytest.raises(InvalidValue, match="12 bytes"):
         canonical("\u00e9" * 5, limit_bytes=10)

@@ -133,15 +133,15 @@ WHOLE = {"name": "w", "abi": "a/1", "steps": [STEP]}
         pytest.param({**WHOLE, "steps": []}, "manifest.steps", id="no-steps"),
         pytest.param({**WHOLE, "steps": [STEP, STEP]}, "manifest.steps[1].name", id="two-steps-of-one-name"),
         pytest.param({**WHOLE, "extra": 1}, "manifest.extra", id="unknown-field"),
-        pytest.param({**WHOLE, "steps": [{**STEP, "timeout": 1}]}, "manifest.steps[0].timeout", id="unknown-step-field"),
+        pytest.param({**WHOLE, "steps": [{**STEP, "timeout": 1}]}, "manifest.steps[0].timeout", id="step-field"),
         pytest.param({**WHOLE, "steps": [{**STEP, "budget": 0}]}, "manifest.steps[0].budget", id="budget-0"),
         pytest.param({**WHOLE, "steps": [{**STEP, "budget": True}]}, "manifest.steps[0].budget", id="budget-true"),
         pytest.param({**WHOLE, "steps": [{**STEP, "lease": 0}]}, "manifest.steps[0].lease", id="lease-0"),
         pytest.param({**WHOLE, "steps": [{**STEP, "lease": 1.5}]}, "manifest.steps[0].lease", id="lease-no-integer"),
-        pytest.param({**WHOLE, "steps": [{**STEP, "time_limit": 0}]}, "manifest.steps[0].time_limit", id="time-limit-0"),
+        pytest.param({**WHOLE, "steps": [{**STEP, "time_limit": 0}]}, "manifest.steps[0].time_limit", id="limit-0"),
         pytest.param({**WHOLE, "steps": [{**STEP, "base": -1}]}, "manifest.steps[0].base", id="base-negative"),
         pytest.param(
-            {**WHOLE, "steps": [{**STEP, "base": 9, "ceiling": 8}]}, "manifest.steps[0].ceiling", id="ceiling-under-base"
+            {**WHOLE, "steps": [{**STEP, "base": 9, "ceiling": 8}]}, "manifest.steps[0].ceiling", id="ceiling-low"
         ),
         pytest.param({**WHOLE, "steps": [{**STEP, "on_lapse": "wait"}]}, "manifest.steps[0].on_lapse", id="on-lapse"),
         pytest.param({**WHOLE, "steps": [{**STEP, "name": ""}]}, "manifest.steps[0].name", id="step-name-empty"),
