@@ -116,9 +116,8 @@ def _look(
         named = tuple(blocker for cause in causes for blocker in _named(raw, "cause", cause, given))
     else:
         named = _named(raw, selection, value, given)
-    return Explained(
-        clock, now, mode, version, pause_version == version, unfinished, counted, named, _coverage(raw, given["alive_ms"])
-    )
+    covers = _coverage(raw, given["alive_ms"])
+    return Explained(clock, now, mode, version, pause_version == version, unfinished, counted, named, covers)
 
 
 def _named(

@@ -1,0 +1,184 @@
+"""One unit: take the turn, BEGIN IMMEDIATE, the verbs' statements, COMMIT, give the turn back.
+
+An item's own fault is confined by running the requests again one by one; a lock, disk, I/O or COMMIT fault is
+everybody's and is never retried that way.
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.protocol.errors import CommitUnknown, StoreError
+from runtime.store import points
+from runtime.store.sqlite import Files, named, unknown
+from runtime.store.transaction import Names, Transaction
+from runtime.store.turnstile import Turnstile
+from runtime.store.verbs import ALONE, RANK, VERBS
+
+if TYPE_CHECKING:
+    from runtime.store.writer import Request
+
+CHECKPOINT_BYTES = 16 * 1024 * 1024
+PINNED_STEP_BYTES = 4 * 1024 * 1024
+EVERYBODYS = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_NOTADB,
+}
+
+
+class Groups:
+    """Runs groups of requests on one connection, each within one turn."""
+
+    def __init__(self, files: Files, *, deadline_ms: int) -> None:
+        self._files = files
+        self._deadline_ms = deadline_ms
+        self._turnstile = Turnstile(files.path)
+        self._names = Names()
+        self._checkpoint_bytes = CHECKPOINT_BYTES
+
+    def run(self, raw: sqlite3.Connection, group: "Sequence[Request]") -> None:
+        """Run a group; every request that was not withdrawn has its results or its error afterwards."""
+        begun = time.monotonic()
+        self._turnstile.enter(begun + self._deadline_ms / 1000)
+        waited_ms = int((time.monotonic() - begun) * 1000)
+        try:
+            if waited_ms > 100:
+                raw.execute(f"pragma busy_timeout = {max(self._deadline_ms - waited_ms, 1)}")
+            self._run_started(raw, [request for request in group if request.start()])
+            self._bound_log(raw)
+        finally:
+            self._turnstile.leave()
+            if waited_ms > 100:
+                raw.execute(f"pragma busy_timeout = {self._deadline_ms}")
+
+    def close(self) -> None:
+        """Close the locks' descriptors."""
+        self._turnstile.close()
+
+    def _run_started(self, raw: sqlite3.Connection, started: "list[Request]") -> None:
+        for alone in (request for request in started if request.verb in ALONE):
+            _catch([alone], lambda requests: _run_alone(raw, requests[0]))
+        together = [request for request in started if request.verb not in ALONE]
+        if together and not _catch(together, lambda requests: _transact(raw, requests, self._names)):
+            for request in together:
+                _catch([request], lambda requests: _transact(raw, requests, self._names))
+
+    def _bound_log(self, raw: sqlite3.Connection) -> None:
+        """Keep the write-ahead file small; where a reader pins it, try again when it has grown."""
+        size = self._files.wal_bytes()
+        if size <= self._checkpoint_bytes:
+            return
+        raw.execute("pragma busy_timeout = 20")
+        try:
+            busy = raw.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
+        except sqlite3.Error:
+            busy = 1
+        finally:
+            raw.execute(f"pragma busy_timeout = {self._deadline_ms}")
+        self._checkpoint_bytes = size + PINNED_STEP_BYTES if busy else CHECKPOINT_BYTES
+
+
+def _catch(requests: "Sequence[Request]", run: Any) -> bool:
+    """Run; False if the requests are to be run again one by one, since one of them has a fault of its own."""
+    try:
+        run(requests)
+    except BaseException as error:
+        final = _final(error, requests)
+        if final is None:
+            return False
+        for request in requests:
+            request.error = final
+    return True
+
+
+def _final(error: BaseException, requests: "Sequence[Request]") -> BaseException | None:
+    if isinstance(error, StoreError):
+        return error
+    everybodys = isinstance(error, sqlite3.Error) and (error.sqlite_errorcode or 0) & 0xFF in EVERYBODYS
+    if len(requests) > 1 and not everybodys:
+        return None
+    if isinstance(error, sqlite3.Error):
+        renamed = named(error, requests[0].verb)
+        renamed.__cause__ = error
+        return renamed
+    return error
+
+
+def _transact(raw: sqlite3.Connection, requests: "Sequence[Request]", names: Names) -> None:
+    raw.execute("begin immediate")
+    try:
+        tx = Transaction(raw, names, time.time_ns() // 1_000_000)
+        verbs = []
+        for verb, now, members in _merged(tx, requests):
+            verbs.append(verb)
+            items = [item for request in members for item in request.items]
+            tx.begin(verb, now)
+            results = iter(VERBS[verb](tx, items))
+            for request in members:
+                request.results = [next(results) for _ in request.items]
+        tx.finish(verbs)
+        for verb in verbs:
+            points.reach(f"{verb}.before_commit")
+    except BaseException:
+        roll_back(raw)
+        raise
+    commit(raw)
+    for verb in verbs:
+        points.reach(f"{verb}.after_commit")
+    names.learn(tx.found)
+
+
+def _merged(tx: Transaction, requests: "Sequence[Request]") -> "Iterator[tuple[str, int | None, list[Request]]]":
+    """Requests of one verb as one; on the wall clock in an order of ours, on a logical one in the order they came."""
+    if len(requests) > 1 and tx.control.clock == "wall":
+        requests = sorted(requests, key=lambda request: RANK[request.verb])
+    members: list[Request] = []
+    for request in requests:
+        if members and (request.verb, request.now) != (members[0].verb, members[0].now):
+            yield members[0].verb, members[0].now, members
+            members = []
+        members.append(request)
+    yield members[0].verb, members[0].now, members
+
+
+def commit(raw: sqlite3.Connection) -> None:
+    """COMMIT; an error out of it means that the outcome is unknown (a full disk apart)."""
+    try:
+        raw.execute("commit")
+    except sqlite3.Error as error:
+        roll_back(raw)
+        raise unknown(error) from error
+
+
+def roll_back(raw: sqlite3.Connection) -> None:
+    """Undo what is open; the engine may have done so itself, and the first error is the one that counts."""
+    if raw.in_transaction:
+        try:
+            raw.execute("rollback")
+        except sqlite3.Error as error:
+            if raw.in_transaction:
+                raise CommitUnknown(f"a transaction could not be rolled back ({error}): reopen the store") from error
+
+
+def _run_alone(raw: sqlite3.Connection, request: "Request") -> None:
+    """What cannot join a group: a checkpoint, an app's own schema."""
+    if request.verb == "checkpoint":
+        raw.execute("pragma wal_checkpoint(truncate)").fetchall()
+        request.results = [None]
+        return
+    raw.execute("begin immediate")
+    try:
+        request.results = [VERBS[request.verb](Transaction(raw, Names(), time.time_ns() // 1_000_000), request.items)]
+    except BaseException:
+        roll_back(raw)
+        raise
+    commit(raw)

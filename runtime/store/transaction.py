@@ -1,0 +1,221 @@
+"""One write transaction: the statements at hand, the control row, and what is written once at its end.
+
+Differences (tally, flows, control) are kept here while it runs; they go with it when it is rolled back.
+"""
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from runtime.protocol.errors import ClockBackwards
+from runtime.protocol.lifecycle import Definition, Facts, Phase, Policy, occupies
+from runtime.store import points, statements
+
+SQL = statements.every()
+
+
+class Control(msgspec.Struct):
+    """The one row that says how the store stands."""
+
+    store_id: str
+    clock: str
+    tick: int
+    mode: str
+    version: int
+    pause_version: int | None
+    ticket: int
+    unfinished: int
+    effects: int
+    releases: int
+    last_job: int
+    last_flow: int
+    capacity: int | None
+    flow_capacity: int | None
+    newcomers: str
+
+
+class Names:
+    """What a process may remember: definitions never change, a worker's number neither. Committed facts only."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[int, Definition] = {}
+        self.by_digest: dict[str, Definition] = {}
+        self.workers: dict[str, int] = {}
+
+    def learn(self, other: "Names") -> None:
+        """Take over what a committed transaction found."""
+        self.by_id.update(other.by_id)
+        self.by_digest.update(other.by_digest)
+        self.workers.update(other.workers)
+
+
+class Transaction:
+    """What a verb works with. `verb` is the one that runs now; `now` its time."""
+
+    def __init__(self, raw: sqlite3.Connection, names: Names, wall_ms: int, *, sweep_limit: int = 1000) -> None:
+        self.raw = raw
+        self.names = names
+        self.found = Names()
+        self.wall_ms = wall_ms
+        self.sweep_limit = sweep_limit
+        self.verb = ""
+        self.now = wall_ms
+        self._control: Control | None = None
+        self._before: tuple[Any, ...] = ()
+        self._tally: Counter[tuple[int, int]] = Counter()
+        self._flows: dict[int, list[int]] = {}
+        self._dropped: list[int] = []
+        self._history: list[tuple[Any, ...]] = []
+        self._refusals: list[tuple[Any, ...]] = []
+
+    # statements
+
+    def rows(self, name: str, params: Mapping[str, Any] | Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run one named statement and take all its rows; then its point."""
+        found = self.raw.execute(SQL[name], params).fetchall()
+        points.reach(f"{self.verb}.{name.partition('.')[2]}")
+        return found
+
+    def many(self, name: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
+        """Run one named statement over bound rows of values; then its point."""
+        self.raw.executemany(SQL[name], rows)
+        points.reach(f"{self.verb}.{name.partition('.')[2]}")
+
+    # time and control
+
+    def begin(self, verb: str, now: int | None) -> None:
+        """A verb begins: its point, its time. A logical clock never goes back."""
+        self.verb = verb
+        points.reach(f"{verb}.begin")
+        control = self.control
+        if control.clock == "wall":
+            self.now = self.wall_ms
+            return
+        self.now = control.tick if now is None else now
+        if self.now < control.tick:
+            raise ClockBackwards(self.now, control.tick)
+        control.tick = self.now
+
+    @property
+    def control(self) -> Control:
+        """The control row, read once."""
+        if self._control is None:
+            (self._before,) = self.rows("transaction.load_control")
+            self._control = Control(*self._before)
+        return self._control
+
+    # names
+
+    def definition(self, id: int) -> Definition:  # noqa: A002  the column's own word
+        """A registered definition by its number."""
+        known = self.names.by_id.get(id) or self.found.by_id.get(id)
+        if known is None:
+            self._load(ids=[id])
+            known = self.found.by_id[id]
+        return known
+
+    def definitions(self, digests: Iterable[str]) -> dict[str, Definition]:
+        """The registered ones of these digests."""
+        wanted = set(digests)
+        missing = [digest for digest in wanted if self._by_digest(digest) is None]
+        if missing:
+            self._load(digests=missing)
+        return {digest: known for digest in wanted if (known := self._by_digest(digest)) is not None}
+
+    def _by_digest(self, digest: str) -> Definition | None:
+        return self.names.by_digest.get(digest) or self.found.by_digest.get(digest)
+
+    def _load(self, ids: Sequence[int] = (), digests: Sequence[str] = ()) -> None:
+        params = {"ids": json.dumps(ids), "digests": json.dumps(digests)}
+        for number, digest, workflow in self.rows("transaction.definitions", params):
+            steps = self.rows("transaction.policies", {"definition": number})
+            policies = tuple(Policy(*row[:6], bool(row[6])) for row in steps)
+            found = Definition(number, digest, workflow, policies)
+            self.found.by_id[number] = self.found.by_digest[digest] = found
+
+    def worker(self, name: str | None) -> int | None:
+        """A worker's number, given at first sight."""
+        if name is None:
+            return None
+        known = self.names.workers.get(name) or self.found.workers.get(name)
+        if known is None:
+            rows = self.rows("transaction.worker", {"name": name}) or self.rows("transaction.new_worker", {"name": name})
+            known = self.found.workers[name] = rows[0][0]
+        return known
+
+    # jobs
+
+    def facts(self, keys: Iterable[str]) -> dict[str, Facts]:
+        """What is known of these jobs, by identity."""
+        rows = self.rows("transaction.facts", {"keys": json.dumps(list(dict.fromkeys(keys)))})
+        return {row[1]: Facts(*row) for row in rows}
+
+    def move(self, facts: Facts, phase: Phase, *, flow_changed: bool = False) -> None:
+        """Note that a job changes its phase; its flow and the counts are written by `flush` and `finish`."""
+        before = facts.state
+        delta = occupies(facts.width, phase) - occupies(facts.width, before)
+        done = phase == Phase.DONE
+        if done and facts.anonymous:
+            self._dropped.append(facts.flow)
+        elif delta or done or flow_changed or Phase.READY in (before, phase):
+            entry = self._flows.setdefault(facts.flow, [facts.flow, 0, 0])
+            entry[1] += delta
+            entry[2] -= done
+        if before != phase:
+            self._tally[facts.definition, before] -= 1
+            self._tally[facts.definition, phase] += 1
+        facts.state = phase
+
+    def count(self, definition: int, phase: Phase, n: int) -> None:
+        """Note a difference in the number of jobs of a definition in a phase."""
+        self._tally[definition, phase] += n
+
+    def touch(self, flow: int, unfinished: int = 0) -> None:
+        """Note that a flow's next job must be looked up anew."""
+        self._flows.setdefault(flow, [flow, 0, 0])[2] += unfinished
+
+    def put(self, changed: Iterable[Facts]) -> None:
+        """Write jobs back as they are known now."""
+        rows = [msgspec.structs.asdict(facts) for facts in changed]
+        if rows:
+            self.many("transaction.put", rows)
+
+    def note(self, facts: Facts, what: str, why: str | None) -> None:
+        """A row of history about a job as it is known now."""
+        row = (facts.id, facts.cursor, facts.generation, facts.worker, self.now, what, why)
+        self._history.append(row)
+
+    def refuse(self, facts: Facts, step: int, generation: int, worker: str | None, why: str) -> None:
+        """A row of history about a refused write; repeats are counted in one row."""
+        self._refusals.append((facts.id, step, generation, self.worker(worker), self.now, why))
+
+    def flush(self) -> None:
+        """Write history and refresh the flows that were touched, so that a following verb sees them."""
+        if self._history:
+            self.many("transaction.history", self._history)
+            self._history = []
+        if self._refusals:
+            self.many("transaction.refusals", self._refusals)
+            self._refusals = []
+        if self._dropped:
+            self.rows("transaction.drop_flows", {"ids": json.dumps(self._dropped)})
+            self._dropped = []
+        if self._flows:
+            self.rows("transaction.refresh", {"flows": json.dumps(list(self._flows.values()))})
+            self._flows = {}
+
+    def finish(self, verbs: Iterable[str]) -> None:
+        """Write what is written once: the tally's differences and the control row."""
+        differences = [[definition, state, n] for (definition, state), n in self._tally.items() if n]
+        if differences:
+            self.raw.execute(SQL["transaction.tally"], {"differences": json.dumps(differences)})
+            for verb in verbs:
+                points.reach(f"{verb}.tally")
+        if self._control is not None and msgspec.structs.astuple(self._control) != self._before:
+            self.raw.execute(SQL["transaction.control"], msgspec.structs.asdict(self._control))
+            for verb in verbs:
+                points.reach(f"{verb}.control")
