@@ -34,7 +34,9 @@ RELAY = Manifest("relay", "relay/1", (step("deliver", "deliver"),))
 class World:
     """One scenario's two files. Every answer becomes its word; `tick` None means the stored tick."""
 
-    def __init__(self, store: Store, inbox: Inbox) -> None:
+    def __init__(self, folder: Path, store: Store, inbox: Inbox) -> None:
+        self.queue = folder / "queue.db"
+        self.receiver = folder / "receiver.db"
         self.store = store
         self.inbox = inbox
         self.relay = Relay(inbox)
@@ -194,7 +196,7 @@ async def world(folder: Path, max_delta: int = 1_000) -> AsyncIterator[World]:
         await Store.open(folder / "queue.db", clock="logical", store_id=STORE_ID) as store,
         await Inbox.open(folder / "receiver.db", max_delta=max_delta) as inbox,
     ):
-        yield World(store, inbox)
+        yield World(folder, store, inbox)
 
 
 async def play(item: Item, folder: Path) -> Facts:

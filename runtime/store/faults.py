@@ -1,4 +1,4 @@
-"""Faults put into a file on purpose, to show that a verb happens whole or not at all, and what notices a damaged row."""
+"""Faults put into a file on purpose, to show that a verb happens whole or not at all, and what notices damage."""
 
 import sqlite3
 import time
@@ -21,7 +21,9 @@ def plant(path: str, table: str, event: str = "insert") -> None:
 def lift(path: str) -> None:
     """Take away every planted fault."""
     with _turn(path) as raw:
-        for (name,) in raw.execute("select name from sqlite_schema where type = 'trigger' and name like 'fault_%'").fetchall():
+        for (name,) in raw.execute(
+            "select name from sqlite_schema where type = 'trigger' and name like 'fault_%'"
+        ).fetchall():
             raw.execute(f"drop trigger {name}")
 
 
