@@ -1,0 +1,50 @@
+"""backlog: the rate of the next 2,000 jobs does not depend on what lies behind, beside or before them."""
+
+from runtime.bench import apps
+from runtime.bench.figures import Figure, Limit
+from runtime.bench.lab import Lab, watched, work_off
+from runtime.bench.rows import DONE, QUARANTINED, READY
+from runtime.protocol.manifest import Manifest
+
+NEXT = 2_000
+SHARE = 0.8
+Parts = tuple[tuple[Manifest, int, int], ...]
+
+
+def kinds(lab: Lab) -> dict[str, Parts]:
+    """What a database is filled with; in a quick run a tenth of it, and only as far as 20,000."""
+    n = lab.amount
+    ready = (apps.ONE, READY, n(20_000))
+    small: dict[str, Parts] = {"backlog of 20,000": (ready,)}
+    large: dict[str, Parts] = {
+        "backlog of 200,000": ((apps.ONE, READY, 200_000),),
+        "backlog of 1,000,000": ((apps.ONE, READY, 1_000_000),),
+        "behind 1,000,000 finished jobs": ((apps.ONE, DONE, 1_000_000), ready),
+    }
+    beside: dict[str, Parts] = {
+        "beside 100,000 blocked flows": ((apps.ONE, QUARANTINED, n(100_000)), ready),
+        "beside 100,000 flows of a foreign digest": ((apps.FOREIGN, READY, n(100_000)), ready),
+    }
+    return small | beside if lab.quick else small | large | beside
+
+
+async def backlog(lab: Lab) -> list[Figure]:
+    """Each beside the rate at a backlog of 2,000, in this run."""
+    count = lab.amount(NEXT)
+    base = []
+    for _ in range(lab.runs):
+        async with lab.filled((apps.ONE, READY, count)) as path, await watched(path) as store:
+            await work_off(store, apps.one)
+            base.append(store.committed / store.seconds)
+    first = Figure("backlog", "backlog of 2,000", "jobs/s", tuple(base))
+    limit = Limit("the rate at 2,000", first.median)
+    figures = [first]
+    for name, parts in kinds(lab).items():
+        rates = []
+        async with lab.filled(*parts) as path:
+            for _ in range(lab.runs):
+                async with await watched(path) as store:
+                    await work_off(store, apps.one, most=count)
+                    rates.append(store.committed / store.seconds)
+        figures.append(Figure("backlog", name, "jobs/s", tuple(rates), limit, share_wanted=SHARE))
+    return figures

@@ -1,0 +1,68 @@
+"""drain and steps: how fast what is queued gets done by one process."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from runtime.bench import apps, bare
+from runtime.bench.figures import Figure, Limit
+from runtime.bench.lab import CONCURRENCY, Lab, watched, work_off
+from runtime.bench.watched import fsyncs
+from workers import App
+
+SLOWER_MS = 1.0
+
+
+class Drained(NamedTuple):
+    """One run: steps a second from the first claim to the last commit, fsyncs a step."""
+
+    steps_per_s: float
+    fsyncs_per_step: float
+
+
+async def drain(lab: Lab) -> list[Figure]:
+    """5,000 one-step jobs that are queued already, concurrency 32."""
+    count = lab.amount(5_000)
+    runs = [await _run(lab, apps.one, count, 1) for _ in range(lab.runs)]
+    limit = await _limit(lab, apps.one, count)
+    slow = [await _run(lab, apps.one, count, 1, slower_ms=SLOWER_MS) for _ in range(lab.runs)]
+    return [
+        Figure("drain", "jobs done", "jobs/s", _rates(runs), limit, 15_000, share_wanted=0.5),
+        Figure("drain", "fsyncs a job", "", _fsyncs(runs), None, 0.1, at_least=False),
+        Figure("drain", "every fsync 1 ms slower", "jobs/s", _rates(slow), None, 8_000),
+    ]
+
+
+async def steps(lab: Lab) -> list[Figure]:
+    """1,000 jobs of five steps, concurrency 32."""
+    count = lab.amount(1_000)
+    runs = [await _run(lab, apps.five, count, 5) for _ in range(lab.runs)]
+    limit = await _limit(lab, apps.five, count)
+    return [
+        Figure("steps", "steps committed", "steps/s", _rates(runs), limit, 15_000),
+        Figure("steps", "fsyncs a step", "", _fsyncs(runs), None, 0.1, at_least=False),
+    ]
+
+
+async def _run(lab: Lab, app: App, jobs: int, steps: int, *, slower_ms: float = 0) -> Drained:
+    async with lab.queued(app, jobs) as path, await watched(path) as store:
+        counts = await store.count_statements(slower_ms=slower_ms)
+        await work_off(store, app)
+        if store.committed != jobs * steps:
+            raise AssertionError(f"{store.committed} steps were committed, {jobs * steps} were queued")
+        return Drained(store.committed / store.seconds, fsyncs(counts) / store.committed)
+
+
+async def _limit(lab: Lab, app: App, jobs: int) -> Limit:
+    rates = []
+    for _ in range(lab.runs):
+        async with lab.queued(app, jobs) as path:
+            rates.append(bare.steps_per_s(path, app.manifests[0], concurrency=CONCURRENCY))
+    return Limit("same statements, no handlers", sorted(rates)[len(rates) // 2])
+
+
+def _rates(runs: Sequence[Drained]) -> tuple[float, ...]:
+    return tuple(run.steps_per_s for run in runs)
+
+
+def _fsyncs(runs: Sequence[Drained]) -> tuple[float, ...]:
+    return tuple(run.fsyncs_per_step for run in runs)

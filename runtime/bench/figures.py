@@ -1,0 +1,94 @@
+"""A figure: what was measured, in which runs, beside which limit, and what is wanted of it. No I/O."""
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Any
+
+import msgspec
+
+FORMAT = 1
+
+
+class Limit(msgspec.Struct, frozen=True):
+    """What bounds a figure, taken in the same run: its name and its value in the figure's unit."""
+
+    name: str
+    value: float
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """One line of the table. `wanted` is the least (`at_least`) or the most that is wanted, None if nothing is."""
+
+    bench: str
+    name: str
+    unit: str
+    runs: tuple[float, ...]
+    limit: Limit | None = None
+    wanted: float | None = None
+    at_least: bool = True
+    share_wanted: float | None = None
+
+    @property
+    def median(self) -> float:
+        """The median of the runs."""
+        return float(median(self.runs))
+
+    @property
+    def share(self) -> float | None:
+        """The median as a share of the limit."""
+        return self.median / self.limit.value if self.limit is not None and self.limit.value else None
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the median is what is wanted; None if nothing is."""
+        verdicts = []
+        if self.wanted is not None:
+            verdicts.append(self.median >= self.wanted if self.at_least else self.median <= self.wanted)
+        if self.share_wanted is not None and self.share is not None:
+            verdicts.append(self.share >= self.share_wanted)
+        return all(verdicts) if verdicts else None
+
+
+def percentile(values: Sequence[float], part: float) -> float:
+    """The value below which `part` (0 to 1) of the values lie, by the nearest rank."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, max(0, round(part * len(ordered) + 0.5) - 1))]
+
+
+def shown(value: float) -> str:
+    """A value in three or more figures, with thousands set apart."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.4f}"
+
+
+def as_data(figure: Figure) -> dict[str, Any]:
+    """A figure as JSON shows it."""
+    return {
+        "bench": figure.bench,
+        "name": figure.name,
+        "unit": figure.unit,
+        "median": figure.median,
+        "min": min(figure.runs),
+        "max": max(figure.runs),
+        "runs": list(figure.runs),
+        "limit": None if figure.limit is None else {"name": figure.limit.name, "value": figure.limit.value},
+        "share_of_limit": figure.share,
+        "wanted": wish(figure),
+        "met": figure.met,
+    }
+
+
+def wish(figure: Figure) -> str:
+    """What is wanted, in words."""
+    parts = []
+    if figure.wanted is not None:
+        parts.append(f"{'≥' if figure.at_least else '≤'} {shown(figure.wanted)}")
+    if figure.share_wanted is not None:
+        parts.append(f"≥ {figure.share_wanted:g} × limit")
+    return ", ".join(parts)
+
+
+def report(figures: Sequence[Figure], machine: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything as one JSON document."""
+    return {"format": FORMAT, "machine": dict(machine), "figures": [as_data(figure) for figure in figures]}

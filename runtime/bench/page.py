@@ -1,0 +1,86 @@
+"""Figures as an aligned table and as charts."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from runtime.bench.figures import Figure, shown, wish
+
+MARKS = {True: "[green]yes[/green]", False: "[red]no[/red]", None: ""}
+
+
+def table(figures: Sequence[Figure], console: Console) -> None:
+    """One line a figure: median, least and most of its runs, its limit and the share of it, what is wanted."""
+    page = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("bench", "what"):
+        page.add_column(title, overflow="fold")
+    for title in ("median", "min", "max"):
+        page.add_column(title, justify="right", no_wrap=True)
+    page.add_column("unit", no_wrap=True)
+    page.add_column("limit in this run", overflow="fold")
+    page.add_column("× limit", justify="right", no_wrap=True)
+    page.add_column("wanted", no_wrap=True)
+    page.add_column("met", no_wrap=True)
+    last = ""
+    for figure in figures:
+        limit = f"{shown(figure.limit.value)} {figure.limit.name}" if figure.limit is not None else ""
+        page.add_row(
+            figure.bench if figure.bench != last else "",
+            figure.name,
+            shown(figure.median),
+            shown(min(figure.runs)),
+            shown(max(figure.runs)),
+            figure.unit,
+            limit,
+            f"{figure.share:.2f}" if figure.share is not None else "",
+            wish(figure),
+            MARKS[figure.met],
+        )
+        last = figure.bench
+    console.print(page)
+
+
+def heading(machine: Mapping[str, Any], console: Console) -> None:
+    """What was measured on."""
+    fsync = machine["fsync_ms"]
+    console.print(
+        f"Python {machine['python']}, SQLite {machine['sqlite']}, {machine['cores']} cores; one fsync takes "
+        f"{fsync['p50']:.2f} ms (p99 {fsync['p99']:.2f}), plain sqlite3 commits "
+        f"{machine['one_row_commits_per_s']:,.0f} rows/s one by one",
+        highlight=False,
+    )
+
+
+def plot(figures: Sequence[Figure], path: Path) -> None:
+    """One chart a bench, median with a line from least to most, the limit as a mark; needs matplotlib."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "keepstep"
+    from matplotlib import pyplot
+
+    benches = list(dict.fromkeys(figure.bench for figure in figures))
+    heights = [1 + 0.45 * sum(figure.bench == bench for figure in figures) for bench in benches]
+    sheet, axes = pyplot.subplots(
+        len(benches), 1, figsize=(9, sum(heights)), squeeze=False, height_ratios=heights, layout="constrained"
+    )
+    for (axis,), bench in zip(axes, benches, strict=True):
+        mine = [figure for figure in figures if figure.bench == bench]
+        medians = [figure.median for figure in mine]
+        spread = [
+            [figure.median - min(figure.runs) for figure in mine],
+            [max(figure.runs) - figure.median for figure in mine],
+        ]
+        names = [f"{figure.name} ({figure.unit})" if figure.unit else figure.name for figure in mine]
+        axis.barh(names, medians, xerr=spread, color="#4c72b0", height=0.6)
+        for place, figure in enumerate(mine):
+            if figure.limit is not None:
+                axis.plot([figure.limit.value], [place], marker="|", markersize=16, color="#c44e52")
+        axis.invert_yaxis()
+        axis.set_title(bench, loc="left", fontsize=10)
+        axis.margins(x=0.05)
+    sheet.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    pyplot.close(sheet)

@@ -1,0 +1,32 @@
+"""Which benches there are, and running them one after another."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Literal
+
+from runtime.bench.admitting import admit
+from runtime.bench.backlogs import backlog
+from runtime.bench.draining import drain, steps
+from runtime.bench.figures import Figure
+from runtime.bench.lab import Lab
+from runtime.bench.latency import latency
+from runtime.bench.resting import idle, size
+from runtime.bench.sharing import processes
+
+Which = Literal["all", "quick", "admit", "drain", "steps", "latency", "backlog", "processes", "idle", "size"]
+BENCHES: dict[str, Callable[[Lab], Awaitable[list[Figure]]]] = {
+    "admit": admit,
+    "drain": drain,
+    "steps": steps,
+    "latency": latency,
+    "backlog": backlog,
+    "processes": processes,
+    "idle": idle,
+    "size": size,
+}
+
+
+async def run(which: Which, lab: Lab) -> AsyncIterator[tuple[str, list[Figure]]]:
+    """Each bench's figures as it ends; `all` and `quick` are every one of them."""
+    for name, bench in BENCHES.items():
+        if which in ("all", "quick", name):
+            yield name, await bench(lab)

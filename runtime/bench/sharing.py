@@ -1,0 +1,59 @@
+"""processes: 1, 2, 4 and 8 processes on one file: the total, the shares, the longest wait for a turn."""
+
+from pathlib import Path
+
+import anyio
+
+from runtime.bench import apps
+from runtime.bench.child import Went
+from runtime.bench.children import started
+from runtime.bench.figures import Figure, Limit
+from runtime.bench.lab import Lab
+from runtime.bench.rows import READY
+
+COUNTS = (1, 2, 4, 8)
+
+
+async def processes(lab: Lab) -> list[Figure]:
+    """20,000 one-step jobs shared by several processes that begin together."""
+    jobs = lab.amount(20_000)
+    figures: list[Figure] = []
+    alone: Limit | None = None
+    for count in COUNTS[:3] if lab.quick else COUNTS:
+        rounds = [await _round(lab, count, jobs) for _ in range(lab.runs)]
+        title = f"{count} process{'es' if count > 1 else ''}"
+        totals = tuple(jobs / _seconds(went) for went in rounds)
+        wanted = 0.8 if count == 4 else None
+        total = Figure("processes", f"{title}: total", "jobs/s", totals, alone, share_wanted=wanted)
+        figures.append(total)
+        if alone is None:
+            alone = Limit("the total at 1 process", total.median)
+        else:
+            shares = tuple(min(_counts(went)) / max(_counts(went)) for went in rounds)
+            figures.append(Figure("processes", f"{title}: smallest share of the largest", "", shares, None, 0.7))
+        waits = tuple(max(one.longest_wait_ms for one in went) for went in rounds)
+        figures.append(
+            Figure("processes", f"{title}: longest wait for a turn", "ms", waits, None, 100, at_least=False)
+        )
+    return figures
+
+
+async def _round(lab: Lab, count: int, jobs: int) -> list[Went]:
+    async with lab.filled((apps.ONE, READY, jobs)) as path:
+        return await anyio.to_thread.run_sync(_drain_together, count, path)
+
+
+def _drain_together(count: int, path: Path) -> list[Went]:
+    with started(count, "one", path, "drain") as children:
+        for child in children:
+            child.go()
+        return [child.went() for child in children]
+
+
+def _seconds(went: list[Went]) -> float:
+    busy = [one for one in went if one.committed]
+    return max(one.last_commit_s for one in busy) - min(one.first_claim_s for one in busy)
+
+
+def _counts(went: list[Went]) -> list[int]:
+    return [one.committed for one in went]
