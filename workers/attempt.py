@@ -1,0 +1,92 @@
+"""One attempt: begin, run, classify, decide.
+
+`begin` gives the handler its context, `run` calls it within the step's time limit, `classify` says what its ending
+means, `decide` makes of that the outcome for the store. Nothing that a handler does gets past `run`; only a
+cancellation from outside does, and only once the handler has ended.
+"""
+
+import copy
+import math
+
+from anyio import CancelScope, current_time
+from anyio.lowlevel import checkpoint_if_cancelled
+
+from runtime.protocol.ports import Outcome
+from runtime.protocol.records import Callback, Claim, Commit, Worker
+from workers.context import Context
+from workers.findings import Ending, Finding, OutOfTime, Raised, Returned
+from workers.handlers import Bound, Kind
+from workers.ports import Source
+from workers.processes import Processes
+from workers.reasons import reason_of
+from workers.threads import Threads
+
+
+class Rooms:
+    """Where handlers run, and what they may read. `wall`: time limits are milliseconds; else nothing is timed here."""
+
+    def __init__(self, source: Source, store_id: str, *, wall: bool, threads: Threads, processes: Processes) -> None:
+        self.source = source
+        self.store_id = store_id
+        self.wall = wall
+        self.threads = threads
+        self.processes = processes
+
+
+def begin(claim: Claim, bound: Bound, rooms: Rooms) -> Context:
+    """The handler's context; its time starts now."""
+    deadline = current_time() + bound.step.time_limit / 1000 if rooms.wall else math.inf
+    params = copy.deepcopy(bound.params) if bound.mutable else dict(bound.params)
+    return Context(claim, bound.step, params, rooms.store_id, deadline, rooms.source)
+
+
+async def run(context: Context, bound: Bound, rooms: Rooms) -> Ending:
+    """How the handler ended. What it does after its time limit does not count."""
+    scope = CancelScope(deadline=context.deadline)
+    ending: Ending | None = None
+    try:
+        with scope:
+            if bound.kind is Kind.LOOP:
+                ending = await _in_loop(context, bound)
+            elif bound.kind is Kind.THREAD:
+                ending = await rooms.threads.call(bound.function, context, context.parameters)
+            else:
+                ending = await rooms.processes.call(context, bound)
+    except Exception as error:
+        scope.deadline = math.inf
+        return Raised(error)
+    if scope.cancel_called:
+        return OutOfTime(bound.step.time_limit, _afterwards(ending))
+    return ending if ending is not None else Raised(RuntimeError("the handler ended in no known way"))
+
+
+def decide(finding: Returned | Finding, claim: Claim, context: Context, worker: Worker) -> Outcome:
+    """The outcome for the store: a value with the writes that go with it, or why there is none."""
+    writes = context.close()
+    if isinstance(finding, Returned):
+        return Outcome("commit_step", Commit(claim.token, finding.value, worker, writes))
+    return Outcome(finding.verb, Callback(claim.token, finding.reason, worker.id, finding.after_ms))
+
+
+async def _in_loop(context: Context, bound: Bound) -> Ending:
+    await checkpoint_if_cancelled()
+    context.begun = True
+    try:
+        value = await bound.function(context, **context.parameters)
+    except GeneratorExit as error:
+        return Raised(error)
+    except BaseException as error:
+        await checkpoint_if_cancelled()
+        return Raised(error)
+    await checkpoint_if_cancelled()
+    return Returned(value)
+
+
+def _afterwards(ending: Ending | None) -> str:
+    match ending:
+        case Returned():
+            return "the handler could not be cancelled and returned a value later, which is not committed"
+        case Raised(error):
+            return f"the handler could not be cancelled and ended later with {reason_of(error)}"
+        case _:
+            return "the handler was cancelled"

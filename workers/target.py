@@ -1,0 +1,54 @@
+"""Apps by name: `module:name`, or `file.py:name` for a program that is run as a file."""
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from runtime.protocol.errors import HandlerMismatch
+
+if TYPE_CHECKING:
+    from workers.app import App
+
+FILE_MODULE = "keepstep_app_file"
+
+
+def load(target: str) -> "App":
+    """The app behind a target; `HandlerMismatch` says what is not there."""
+    from workers.app import App
+
+    where, _, name = target.rpartition(":")
+    if not where or not name:
+        raise HandlerMismatch(f"{target!r} names no app: 'module:app' is expected")
+    if where.endswith(".py"):
+        spec = importlib.util.spec_from_file_location(FILE_MODULE, where)
+        if spec is None or spec.loader is None:
+            raise HandlerMismatch(f"{target!r}: {where} cannot be loaded as a module")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[FILE_MODULE] = module
+        spec.loader.exec_module(module)
+    else:
+        module = importlib.import_module(where)
+    found = getattr(module, name, None)
+    if not isinstance(found, App):
+        raise HandlerMismatch(f"{target!r}: module {where!r} has no App named {name!r}")
+    return found
+
+
+def locate(app: "App", modules: Iterable[str]) -> str | None:
+    """The target of an app that stands at the top level of one of these modules."""
+    for name in modules:
+        module = sys.modules.get(name)
+        for attribute, value in vars(module).items() if module is not None else ():
+            if value is app:
+                return f"{_importable(name)}:{attribute}"
+    return None
+
+
+def _importable(name: str) -> str:
+    module = sys.modules[name]
+    if name == "__main__":
+        spec = getattr(module, "__spec__", None)
+        return spec.name if spec is not None else str(getattr(module, "__file__", name))
+    return name
