@@ -11,10 +11,17 @@ from typing import TypeVar
 import aiosqlite
 
 from runtime.protocol.errors import CommitUnknown, ForeignFile, StoreBusy, StoreError, StoreFull, UnsafePath
+from runtime.store.guard import Guard
 
 FLOOR = (3, 40, 0)
 APPLICATION_ID = 0x4B535450
 Result = TypeVar("Result")
+
+
+class Raw(sqlite3.Connection):
+    """The driver's connection, with the guard of handlers' own statements."""
+
+    guard: Guard
 
 
 class Connection(aiosqlite.Connection):
@@ -116,7 +123,9 @@ async def open_reader(files: Files) -> Connection:
 
 def _connect(files: Files) -> Connection:
     def connector() -> sqlite3.Connection:
-        return sqlite3.connect(files.path, isolation_level=None, cached_statements=512, timeout=5)
+        raw = sqlite3.connect(files.path, isolation_level=None, cached_statements=512, timeout=5, factory=Raw)
+        raw.guard = Guard(raw)
+        return raw
 
     connection = Connection(connector, iter_chunk_size=64)
     # a program that forgets to close must still be able to end; SQLite survives an unclosed connection

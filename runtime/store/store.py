@@ -8,7 +8,7 @@ which come only after the commit. In a batch a bad item has an `ItemError` in it
 import os
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from runtime.protocol.errors import ItemError, StoreClosed
 from runtime.protocol.manifest import Manifest
@@ -30,21 +30,19 @@ from runtime.protocol.records import (
     Write,
 )
 from runtime.store.reads import Reads
-from runtime.store.sqlite import Files, open_reader, open_writer
+from runtime.store.sqlite import Connection, Files, open_reader, open_writer
 from runtime.store.upgrade import prepare
 from runtime.store.writer import Request, Writer
 
 Answers = list[Answer | ItemError]
-Result = TypeVar("Result")
 
 
 class Store(Reads):
     """One database file, opened by one process; make it with `await Store.open(path)` and `await store.close()`."""
 
-    def __init__(self, files: Files, writer: Writer, reader: Any, pid: int) -> None:
-        super().__init__(files, reader)
+    def __init__(self, files: Files, writer: Writer, reader: Connection, store_id: str, clock: str) -> None:
+        super().__init__(files, reader, store_id, clock)
         self._writer = writer
-        self._pid = pid
 
     @classmethod
     async def open(
@@ -65,14 +63,14 @@ class Store(Reads):
         files = Files.check(path, create=create)
         connection = await open_writer(files, durability=durability, deadline_ms=deadline_ms)
         try:
-            await connection.run(prepare(files, clock=clock, store_id=store_id, deadline_ms=deadline_ms))
+            identity = await connection.run(prepare(files, clock=clock, store_id=store_id, deadline_ms=deadline_ms))
             reader = await open_reader(files)
         except BaseException:
             await connection.close()
             raise
         writer = Writer(connection, files, deadline_ms=deadline_ms)
         writer.start()
-        return cls(files, writer, reader, os.getpid())
+        return cls(files, writer, reader, *identity)
 
     async def close(self) -> None:
         """Finish what was handed over, then close both connections."""
@@ -354,7 +352,7 @@ class Store(Reads):
         return answers, claims
 
     def _submit(self, verb: str, items: Sequence[Any], now: int | None) -> Request:
-        if os.getpid() != self._pid:
+        if os.getpid() != self._opened_by:
             raise StoreClosed("this store was opened by another process: open it anew after a fork")
         return self._writer.submit(verb, items, now)
 

@@ -174,6 +174,10 @@ class Transaction:
         """Note a difference in the number of jobs of a definition in a phase."""
         self._tally[definition, phase] += n
 
+    def pending(self) -> list[tuple[int, int]]:
+        """Differences of the tally by phase that are not written yet."""
+        return [(state, n) for (_, state), n in self._tally.items() if n]
+
     def touch(self, flow: int, unfinished: int = 0) -> None:
         """Note that a flow's next job must be looked up anew."""
         self._flows.setdefault(flow, [flow, 0, 0])[2] += unfinished

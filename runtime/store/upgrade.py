@@ -15,8 +15,8 @@ Migrations = tuple[tuple[int, str, Mapping[str, str]], ...]
 
 def prepare(
     files: Files, *, clock: str, store_id: str | None, deadline_ms: int
-) -> Callable[[sqlite3.Connection], None]:
-    """A unit that brings the schema up to date and writes the control row of a new store."""
+) -> Callable[[sqlite3.Connection], tuple[str, str]]:
+    """A unit that brings the schema up to date, writes the control row of a new store, and tells its id and clock."""
 
     def first_row(raw: sqlite3.Connection) -> None:
         raw.execute(
@@ -24,7 +24,14 @@ def prepare(
             (store_id or uuid.uuid4().hex, clock, time.time_ns() // 1_000_000),
         )
 
-    return upgrade(files, statements.numbered("migrations"), first_row, table="keepstep_schema", deadline_ms=deadline_ms)
+    bring = upgrade(files, statements.numbered("migrations"), first_row, table="keepstep_schema", deadline_ms=deadline_ms)
+
+    def unit(raw: sqlite3.Connection) -> tuple[str, str]:
+        bring(raw)
+        found: tuple[str, str] = raw.execute("select store_id, clock from keepstep_control").fetchone()
+        return found
+
+    return unit
 
 
 def upgrade(
