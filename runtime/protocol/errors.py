@@ -1,7 +1,7 @@
 """The one tree of errors. Outcomes that a caller must handle are verdicts; these are misuse and broken infrastructure.
 
     KeepstepError
-    ├── ItemError                 one item's own fault; in a batch it stands in the item's place, a single raises it
+    ├── ItemError                 one item's own fault; stands in its place in a batch, a single raises it
     │   ├── InvalidValue          a value of the wrong type, over a limit, not JSON; names the place
     │   ├── NoRoute               no definition is set for new jobs of that workflow
     │   ├── Undeclared            a worker presented a digest that it does not declare

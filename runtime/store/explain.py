@@ -1,6 +1,5 @@
 """What every unfinished job waits for, as facts from one read transaction; the words for people are the control's."""
 
-import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,12 +7,8 @@ from typing import Any
 import msgspec
 
 from runtime.protocol.records import Record
-from runtime.store.reads import Reads
-from runtime.store.statements import every
-
-ALIVE_MS = 3_000
-SELECTIONS = ("job", "cause", "flow", "definition")
-
+from runtime.store.reads import GONE_AFTER_MS, Reader, Reads
+from runtime.store.transaction import SQL
 
 class Count(Record, frozen=True):
     """Unfinished jobs of one cause and definition; `oldest` in the store's clock."""
@@ -94,36 +89,45 @@ async def explain(
     """Causes of all unfinished jobs (up to `limit` by name for each cause), or of those that `selection` names:
     `job` (identity), `cause`, `flow` (name), `definition` (digest)."""
     wall_ms = time.time_ns() // 1_000_000
-    return await store.read(lambda raw: _look(raw, selection, value, counts, limit, wall_ms))
+    return await store.read(lambda reader: _look(reader, selection, value, counts, limit, wall_ms))
 
 
 async def coverage(store: Reads) -> tuple[Coverage, ...]:
     """Every registered definition, its jobs, and the live workers that declare it."""
-    alive_ms = time.time_ns() // 1_000_000 - ALIVE_MS
-    return await store.read(lambda raw: _coverage(raw, alive_ms))
+    alive_ms = time.time_ns() // 1_000_000 - GONE_AFTER_MS
+    return await store.read(lambda reader: _coverage(reader, alive_ms))
 
 
 def _look(
-    raw: sqlite3.Connection, selection: str | None, value: str | None, counts: bool, limit: int, wall_ms: int
+    reader: Reader, selection: str | None, value: str | None, counts: bool, limit: int, wall_ms: int
 ) -> Explained:
-    clock, tick, mode, version, pause_version, unfinished, _ = raw.execute(_sql("clock")).fetchone()
-    now = tick if clock == "logical" else wall_ms
-    given: dict[str, Any] = {"now": now, "alive_ms": wall_ms - ALIVE_MS, "limit": limit}
-    rows = raw.execute(_sql("causes", "counts"), given).fetchall() if counts else []
+    control = reader.control()
+    now = control.tick if control.clock == "logical" else wall_ms
+    given: dict[str, Any] = {"now": now, "alive_ms": wall_ms - GONE_AFTER_MS, "limit": limit}
+    rows = _rows(reader, given, "causes", "counts") if counts else []
     counted = tuple(Count(*row) for row in rows)
     if selection is None:
         causes = dict.fromkeys(count.cause for count in counted)
-        named = tuple(blocker for cause in causes for blocker in _named(raw, "cause", cause, given))
+        named = tuple(blocker for cause in causes for blocker in _named(reader, "cause", cause, given))
     else:
-        named = _named(raw, selection, value, given)
-    covers = _coverage(raw, given["alive_ms"])
-    return Explained(clock, now, mode, version, pause_version == version, unfinished, counted, named, covers)
+        named = _named(reader, selection, value, given)
+    return Explained(
+        clock=control.clock,
+        now=now,
+        mode=control.mode,
+        version=control.version,
+        pause_when_empty=control.pause_version == control.version,
+        unfinished=control.unfinished,
+        counts=counted,
+        blockers=named,
+        coverage=_coverage(reader, given["alive_ms"]),
+    )
 
 
 def _named(
-    raw: sqlite3.Connection, selection: str, value: str | None, given: Mapping[str, Any]
+    reader: Reader, selection: str, value: str | None, given: Mapping[str, Any]
 ) -> tuple[Blocker, ...]:
-    rows = raw.execute(_sql("causes", "details", f"of_{selection}"), {**given, selection: value})
+    rows = _rows(reader, {**given, selection: value}, "causes", "details", f"of_{selection}")
     return tuple(_blocker(row) for row in rows)
 
 
@@ -132,12 +136,12 @@ def _blocker(row: Sequence[Any]) -> Blocker:
     return Blocker(*most, bool(alive), None if quarantined_at in (None, -1) else quarantined_at, behind)
 
 
-def _coverage(raw: sqlite3.Connection, alive_ms: int) -> tuple[Coverage, ...]:
+def _coverage(reader: Reader, alive_ms: int) -> tuple[Coverage, ...]:
     return tuple(
         Coverage(*most, tuple(sorted(msgspec.json.decode(workers))))
-        for *most, workers in raw.execute(_sql("coverage"), {"alive_ms": alive_ms})
+        for *most, workers in reader.rows("explain.coverage", {"alive_ms": alive_ms})
     )
 
 
-def _sql(*names: str) -> str:
-    return "\n".join(every()[f"explain.{name}"] for name in names)
+def _rows(reader: Reader, params: Mapping[str, Any], *names: str) -> list[tuple[Any, ...]]:
+    return reader.raw.execute("\n".join(SQL[f"explain.{name}"] for name in names), params).fetchall()

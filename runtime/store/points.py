@@ -1,6 +1,7 @@
 """Named points at which a process can be made to end, to show what a crash there leaves.
 
-A point is `<verb>.begin`, `<verb>.<statement>` after each named statement, `<verb>.before_commit`, `<verb>.after_commit`.
+A point is `<verb>.begin`, `<verb>.<statement>` after each named statement, `<verb>.before_commit`,
+`<verb>.after_commit`.
 `KEEPSTEP_CRASH_AT=commit_step.before_commit` (`…:3` for the third time) arms one; nothing else ever does.
 """
 

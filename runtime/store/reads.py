@@ -95,7 +95,7 @@ class Reads:
             raise
 
     def moved(self) -> bool:
-        """Whether the write-ahead file changed since the last call: a hint that somebody wrote, got by one cheap look."""
+        """Whether the write-ahead file changed since the last call: a hint that somebody wrote."""
         try:
             status = os.stat(self._files.wal)
             seen = (status.st_mtime_ns, status.st_size)
@@ -167,7 +167,7 @@ class Reads:
         after: str | None = None,
         limit: int = 100,
     ) -> list[JobRecord]:
-        """Jobs in the order of their admission; `state` is ready, waiting, inflight, quarantined or done; `after` pages."""
+        """Jobs as they were admitted; `state` is ready, waiting, inflight, quarantined or done; `after` is a job's id."""
         states = None if state is None else json.dumps([int(phase) for phase in PHASES[state]])
         params = {"states": states, "flow": flow, "digest": digest, "after": after, "limit": limit}
         rows = await self.read(lambda reader: reader.rows("look.jobs", params))
@@ -181,7 +181,7 @@ class Reads:
     async def effects(self, id: str) -> list[Effect]:  # noqa: A002
         """A job's effects, in step order."""
         rows = await self.read(lambda reader: reader.rows("look.effects", {"key": id}))
-        return [Effect(*row[:3], decode(row[3]), *row[4:]) for row in rows]
+        return [Effect(*(*row[:3], decode(row[3]), *row[4:])) for row in rows]
 
     async def history(self, id: str) -> list[History]:  # noqa: A002
         """What went wrong with a job and was handed back, oldest first."""
@@ -193,7 +193,7 @@ class Reads:
         name = "look.audit" if job is None else "look.audit_of"
         params = {"limit": limit} if job is None else {"key": job, "limit": limit}
         rows = await self.read(lambda reader: reader.rows(name, params))
-        return [Audit(*row[:4], decode(row[4]), decode(row[5]), *row[6:]) for row in rows]
+        return [Audit(*(*row[:4], decode(row[4]), decode(row[5]), *row[6:])) for row in rows]
 
     async def flow(self, name: str) -> FlowRecord | None:
         """A named flow's dispatch state, or None."""
@@ -239,7 +239,8 @@ class Reads:
 def _whole(raw: sqlite3.Connection, table: str) -> list[list[Any]]:
     cursor = raw.execute('select * from "' + table + '"')
     columns = [column[0] for column in cursor.description]
-    return [columns, *sorted(([*row] for row in cursor.fetchall()), key=lambda row: [(v is not None, str(type(v)), v) for v in row])]
+    rows = sorted(([*row] for row in cursor.fetchall()), key=lambda row: [(str(type(v)), v) for v in row])
+    return [columns, *rows]
 
 
 def job_record(row: Row) -> JobRecord:
@@ -256,7 +257,7 @@ def _flow(row: Row) -> FlowRecord:
 
 def _presence(rows: Iterable[Row], wall_ms: int) -> tuple[Presence, ...]:
     return tuple(
-        Presence(*row[:5], tuple(decode(row[5])), row[6], live=wall_ms - row[4] <= GONE_AFTER_MS) for row in rows
+        Presence(*(*row[:5], tuple(decode(row[5])), row[6], wall_ms - row[4] <= GONE_AFTER_MS)) for row in rows
     )
 
 

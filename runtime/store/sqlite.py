@@ -29,7 +29,7 @@ class Connection(aiosqlite.Connection):
 
     async def run(self, unit: Callable[[sqlite3.Connection], Result]) -> Result:
         """Run `unit` with the raw connection on this connection's thread; nothing can come in between."""
-        return await self._execute(unit, self._conn)  # type: ignore[no-any-return]
+        return await self._execute(unit, self._conn)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class Files:
@@ -41,7 +41,7 @@ class Files:
 
     @classmethod
     def check(cls, path: str | os.PathLike[str], *, create: bool) -> "Files":
-        """Look at the path, and make the file (0600) if it is missing and `create`; otherwise raise, naming the reason."""
+        """Look at the path; make the file (0600) if it is missing and `create`. Raises `UnsafePath`, naming the reason."""
         given = Path(path)
         try:
             folder = given.parent.resolve(strict=True)
@@ -72,7 +72,7 @@ class Files:
 def _check_folder(folder: Path) -> None:
     status = folder.stat()
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not status.st_mode & stat.S_ISVTX:
-        raise UnsafePath(f"{folder}: others can write to this directory; take their right away (chmod go-w) or use another")
+        raise UnsafePath(f"{folder}: others can write to this directory; take that away (chmod go-w) or use another")
 
 
 def _check_file(path: Path) -> None:
@@ -95,7 +95,7 @@ async def open_writer(
     """A connection that writes: WAL, foreign keys on, `synchronous` FULL unless durability is `normal`, no automatic
     checkpoint."""
     if sqlite3.sqlite_version_info < FLOOR:
-        raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: 3.40 is the floor; use a Python built with a newer one")
+        raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: 3.40 is the floor; use a Python with a newer one")
     levels = {"full": 2, "normal": 1}
     if durability not in levels:
         raise StoreError(f"durability {durability!r} is unknown: 'full' or 'normal' is expected")
@@ -141,7 +141,7 @@ def _set_pragmas(raw: sqlite3.Connection, files: Files, wanted: int, level: int,
     except sqlite3.DatabaseError as error:
         raise named(error, f"{files.path}: cannot be read as a database") from error
     if application != wanted and (application or tables):
-        raise ForeignFile(f"{files.path}: is a database of another application; it is left untouched, choose another path")
+        raise ForeignFile(f"{files.path}: is another application's database; it is left untouched, choose another path")
     for pragma in (
         "foreign_keys = on",
         "wal_autocheckpoint = 0",

@@ -38,6 +38,12 @@ def every() -> Mapping[str, str]:
 
 
 @cache
+def load(file: str) -> Mapping[str, str]:
+    """The statements of one file by their names."""
+    return parse(_texts("sql")[file])
+
+
+@cache
 def by_verb() -> Mapping[str, tuple[str, ...]]:
     """The names of the statements that each verb may run: its own, then the shared ones that it uses."""
     found = {}

@@ -114,7 +114,7 @@ class Store(Reads):
         command_id: str | None = None,
         now: int | None = None,
     ) -> Answer:
-        """`switched` (the answer carries the new revision), `stale`, or `refused` for a digest that is not registered."""
+        """`switched` (with the new revision), `stale`, or `refused` for a digest that is not registered."""
         return await self._one("switch", Switch(digest, expected_revision, reason, actor, command_id), now)
 
     async def switch_many(self, items: Sequence[Switch], *, now: int | None = None) -> Answers:
@@ -293,7 +293,7 @@ class Store(Reads):
         pause_when_empty: bool = False,
         now: int | None = None,
     ) -> Answer:
-        """`drain`, `pause` or `resume`: the new mode, `stale`, `refused`, `busy` or `conflict`, with mode and version."""
+        """`drain`, `pause`, `resume`: the new mode, `stale`, `refused`, `busy` or `conflict`, with mode and version."""
         item = Transition(action, expected_version, reason, actor, command_id, pause_when_empty)
         return await self._one("transition", item, now)
 

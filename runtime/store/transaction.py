@@ -133,7 +133,7 @@ class Transaction:
         params = {"ids": json.dumps(ids), "digests": json.dumps(digests)}
         for number, digest, workflow in self.rows("transaction.definitions", params):
             steps = self.rows("transaction.policies", {"definition": number})
-            policies = tuple(Policy(*row[:6], bool(row[6])) for row in steps)
+            policies = tuple(Policy(*(*row[:6], bool(row[6]))) for row in steps)
             found = Definition(number, digest, workflow, policies)
             self.found.by_id[number] = self.found.by_digest[digest] = found
 
@@ -143,7 +143,8 @@ class Transaction:
             return None
         known = self.names.workers.get(name) or self.found.workers.get(name)
         if known is None:
-            rows = self.rows("transaction.worker", {"name": name}) or self.rows("transaction.new_worker", {"name": name})
+            params = {"name": name}
+            rows = self.rows("transaction.worker", params) or self.rows("transaction.new_worker", params)
             known = self.found.workers[name] = rows[0][0]
         return known
 

@@ -16,7 +16,7 @@ Migrations = tuple[tuple[int, str, Mapping[str, str]], ...]
 def prepare(
     files: Files, *, clock: str, store_id: str | None, deadline_ms: int
 ) -> Callable[[sqlite3.Connection], tuple[str, str]]:
-    """A unit that brings the schema up to date, writes the control row of a new store, and tells its id and clock."""
+    """A unit that brings the schema up to date, writes a new store's control row, and tells the store's id and clock."""
 
     def first_row(raw: sqlite3.Connection) -> None:
         raw.execute(

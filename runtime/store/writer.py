@@ -7,7 +7,6 @@ lives in no task group: no caller's cancellation may reach it, and it ends by be
 
 import asyncio
 import logging
-import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any

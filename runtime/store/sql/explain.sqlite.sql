@@ -1,10 +1,6 @@
 -- explain: what every unfinished job waits for, in one word each. `causes` is the beginning of the others: it gives
 -- each unfinished job exactly one cause, so the counts by cause add up to the unfinished total.
 
--- name: clock
--- returns: the store's clock, its tick, the barrier, the sum that the causes must add up to
-select clock, tick, mode, version, pause_version, unfinished, store_id from keepstep_control where id = 1;
-
 -- name: causes
 -- params: now in the store's clock; alive_ms, the wall time after which a worker must have been heard of
 with

@@ -1,4 +1,4 @@
-"""admit: identity, door, capacity, route, place in the flow; judged in that order, item by item, over facts read once."""
+"""admit: identity, door, capacity, route, place in the flow: judged in that order, item by item, over facts."""
 
 import json
 from collections.abc import Sequence
@@ -82,7 +82,7 @@ class Fold:
         }
         names = list({item.flow for item in items if item.flow is not None})
         rows = tx.rows("admit.flows", {"names": json.dumps(names)}) if names else []
-        self.flows = {row[0]: Flow(row[1], row[0], *row[2:], new=False) for row in rows}
+        self.flows = {row[0]: Flow(*(row[1], row[0], *row[2:], False)) for row in rows}
 
     def _known(self, row: tuple[Any, ...]) -> Known:
         found = record(row, self.tx.definition(row[3]), self.tx.definition(row[4]))

@@ -1,4 +1,4 @@
-"""commit_step: the fence, the registry, the handler's own writes, the effect and the cursor; all of an item or nothing."""
+"""commit_step: the fence, the registry, the handler's own writes, the effect and the cursor; all or nothing."""
 
 import json
 import sqlite3

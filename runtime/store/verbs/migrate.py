@@ -22,9 +22,9 @@ def migrate(tx: Transaction, items: Sequence[Migration]) -> list[Answer | ItemEr
             cause = f"the job's binding revision is {facts.binding}, not {item.binding_revision}"
             return Answer(Verdict.STALE, cause=cause)
         target = desk.targets.get(item.digest)
-        verdict, cause = judge_migrate(facts, desk.source(facts), target, effects_checked=item.effects_checked)
-        if cause is None and target is not None:
+        verdict, refused = judge_migrate(facts, desk.source(facts), target, effects_checked=item.effects_checked)
+        if refused is None and target is not None:
             desk.rebind(item, facts, target)
-        return Answer(verdict, cause=cause, digest=desk.source(facts).digest)
+        return Answer(verdict, cause=refused, digest=desk.source(facts).digest)
 
     return desk.run(items, one)

@@ -44,7 +44,9 @@ class Desk:
         """The job's present definition."""
         return self.tx.definition(facts.definition)
 
-    def audit(self, item: Item, facts: Facts, before: dict[str, Any], after: dict[str, Any], verb: str | None = None) -> None:
+    def audit(
+        self, item: Item, facts: Facts, before: dict[str, Any], after: dict[str, Any], verb: str | None = None
+    ) -> None:
         """Note an audit row about a job."""
         row = audit_row(self.tx, item, job=facts.id, subject=facts.key, before=before, after=after, verb=verb)
         self.audits.append(row)

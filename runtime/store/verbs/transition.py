@@ -71,7 +71,7 @@ def _check(item: Transition) -> None:
 
 
 def _by_state(tx: Transaction) -> dict[str, int]:
-    counts = {word: 0 for word in WORDS.values()}
+    counts = dict.fromkeys(WORDS.values(), 0)
     for state, n in tx.rows("transition.by_state"):
         counts[WORDS[Phase(state)]] += n
     for state, n in tx.pending():
