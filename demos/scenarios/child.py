@@ -1,0 +1,85 @@
+"""The child program of the scenarios with real processes: one store, calls as lines of JSON, each behind a gate.
+
+    python -P child.py PATH [WATCHDOG_SECONDS]
+
+A line on standard input is {"verb": …, "args": {…}}. The child prints READY, waits for the line GO, makes the call and
+prints its answer as JSON, or {"error": kind, "text": …}; when its input ends it closes the store. A watchdog ends a
+child that hangs, with its stacks on standard error. Beside the store's verbs there is `relay`: claim, deliver, commit.
+"""
+
+import faulthandler
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import msgspec
+
+from runtime.protocol.errors import KeepstepError
+from runtime.protocol.manifest import manifest_from
+from runtime.protocol.records import Token, Worker
+from runtime.store.store import Store
+
+WATCHDOG_S = 20
+
+
+async def serve(path: str) -> None:
+    """Answer calls until the input ends."""
+    async with await Store.open(path, create=False) as store:
+        for line in sys.stdin:
+            call = msgspec.json.decode(line)
+            arguments = decoded(call["args"])
+            say(b"READY")
+            if sys.stdin.readline() != "GO\n":
+                return
+            try:
+                answer = await make(store, call["verb"], arguments)
+            except KeepstepError as error:
+                answer = {"error": type(error).__name__, "text": str(error)}
+            say(msgspec.json.encode(answer))
+
+
+def decoded(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as the store's methods take them."""
+    found = dict(arguments)
+    if "token" in found:
+        found["token"] = msgspec.convert(found["token"], Token)
+    if isinstance(found.get("worker"), dict):
+        found["worker"] = msgspec.convert(found["worker"], Worker)
+    if "manifest" in found:
+        found["manifest"] = manifest_from(found["manifest"])
+    return found
+
+
+async def make(store: Store, verb: str, arguments: dict[str, Any]) -> object:
+    """One call of the store, or the relay's whole step."""
+    if verb == "relay":
+        return await relay(store, **arguments)
+    return await getattr(store, verb)(**arguments)
+
+
+async def relay(store: Store, *, inbox: str, worker: Worker, now: int) -> object:
+    """Claim one event, deliver it, commit what the receiver answered; the words of both, or None if nothing was due."""
+    from runtime.store.inbox import Inbox
+
+    claims = (await store.claim(1, worker, now=now)).claims
+    if not claims:
+        return None
+    (claim,) = claims
+    async with await Inbox.open(inbox) as receiver:
+        receipt = await receiver.receive(
+            claim.token.job, claim.flow or "", claim.seq, msgspec.json.decode(claim.payload)
+        )
+    answer = await store.commit_step(claim.token, receipt.verdict, worker=worker, now=now)
+    return [receipt.verdict, answer.verdict]
+
+
+def say(line: bytes) -> None:
+    """One line to the parent, at once."""
+    sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    faulthandler.dump_traceback_later(float(sys.argv[2]) if len(sys.argv) > 2 else WATCHDOG_S, exit=True)
+    anyio.run(serve, sys.argv[1])
