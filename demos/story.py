@@ -1,0 +1,52 @@
+"""How a demo tells what happens: paragraphs, lines that were seen, and a world in a temporary folder that is removed."""
+
+import textwrap
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import anyio
+
+WIDTH = 96
+
+
+class Teller:
+    """Says what happens. `write` takes one line (default: print)."""
+
+    def __init__(self, write: Callable[[str], None] = print) -> None:
+        self._write = write
+
+    def title(self, text: str) -> None:
+        """What the demo is about."""
+        self._write("")
+        self._write(text)
+        self._write("=" * len(text))
+
+    def say(self, text: str) -> None:
+        """A paragraph."""
+        self._write("")
+        for line in textwrap.wrap(" ".join(text.split()), WIDTH):
+            self._write(line)
+
+    def saw(self, what: str, result: object) -> None:
+        """Something that was done, and what was seen of it."""
+        shown = ", ".join(map(str, result)) if isinstance(result, (list, tuple)) else str(result)
+        head = f"  {what:<52} → "
+        first, *rest = textwrap.wrap(shown, max(20, WIDTH - len(head)), break_long_words=False) or [""]
+        self._write(head + first)
+        for line in rest:
+            self._write(" " * len(head) + line)
+
+
+Tale = Callable[[Teller, Path], Awaitable[None]]
+
+
+async def told(tale: Tale, teller: Teller) -> None:
+    """Tell a tale in a temporary folder, which is removed at its end."""
+    with TemporaryDirectory(prefix="keepstep-demo-") as folder:
+        await tale(teller, Path(folder))
+
+
+def run_alone(tale: Tale) -> None:
+    """What `python -m demos.<name>` does."""
+    anyio.run(told, tale, Teller())
