@@ -3,7 +3,7 @@
 from collections.abc import Awaitable
 
 from demos.scenarios.relay import W1, W2, exhaust
-from demos.scenarios.world import RELAY, Facts, World, plain, word
+from demos.scenarios.world import RELAY, Facts, World, word
 from runtime.protocol.records import Claim, Token
 from runtime.store import faults
 from runtime.store.inbox import Inbox
@@ -28,9 +28,9 @@ async def r28(here: World) -> Facts:
     await here.define(RELAY)
     await here.event("a1")
     claim = await here.take(W1, 9)
-    before = plain(await here.store.dump())
+    before = await here.tables()
     errors = {name: await here.error(call) for name, call in backwards(here, claim).items()}
-    return {"errors": errors, "unchanged": plain(await here.store.dump()) == before}
+    return {"errors": errors, "unchanged": await here.tables() == before}
 
 
 def backwards(here: World, claim: Claim) -> dict[str, Awaitable[object]]:
@@ -125,12 +125,14 @@ async def r34(here: World) -> Facts:
     await here.define(RELAY)
     await here.event("a1")
     lost = await here.send(await here.take(W1, 0))
-    again = await here.deliver(W2, 6)
+    second = await here.take(W2, 6)
+    again = await here.send(second)
     return {
         "lost": str(lost.verdict),
-        "again": again,
+        "attempts": await here.fields("a1", "attempts"),
+        "again": [str(again.verdict), await here.finish(second, again, W2)],
         "totals": await here.inbox.totals(),
-        "a1": await here.fields("a1", "attempts"),
+        "lifetime attempts": await here.fields("a1", "lifetime_attempts"),
         "receipts": len((await here.inbox.dump())["inbox_receipt"]),
         "effects": len(await here.effects("a1")),
     }
@@ -262,11 +264,11 @@ async def r42(here: World) -> Facts:
     await here.events("b", 1)
     seen = []
     for table, event in (("keepstep_job", "insert"), ("keepstep_payload", "insert"), ("keepstep_flow", "update")):
-        before = plain(await here.store.dump())
+        before = await here.tables()
         faults.plant(str(here.queue), table, event)
         error = await here.error(here.event("a3"))
         faults.lift(str(here.queue))
-        seen.append([f"{table} {event}", faults.TEXT in error, plain(await here.store.dump()) == before])
+        seen.append([f"{table} {event}", faults.TEXT in error, await here.tables() == before])
     await here.event("a3")
     return {"faults": seen, "a3": await here.fields("a3", "seq")}
 
@@ -291,10 +293,10 @@ async def r43(here: World) -> Facts:
 async def r44(here: World) -> Facts:
     """A redrive whose audit row fails leaves the job quarantined."""
     await exhausted(here)
-    before = plain(await here.store.dump())
+    before = await here.tables()
     faults.plant(str(here.queue), "keepstep_audit")
     error = await here.error(here.store.redrive("a1", 3, "receiver repaired"))
     faults.lift(str(here.queue))
-    unchanged = plain(await here.store.dump()) == before
+    unchanged = await here.tables() == before
     then = word(await here.store.redrive("a1", 3, "receiver repaired"))
     return {"fault": faults.TEXT in error, "unchanged": unchanged, "then": then}

@@ -151,13 +151,18 @@ class World:
         """The global ticket."""
         return (await self.store.snapshot()).ticket
 
+    async def tables(self) -> Facts:
+        """The queue's tables, rows as objects, without the wall times of the file's making."""
+        found = plain(await self.store.dump())
+        return {table: rows_of(rows) for table, rows in found.items() if table != "keepstep_schema"}
+
     async def photo(self) -> Facts:
         """Both files whole, but for the stored tick and the history rows that refused callbacks leave."""
-        queue = plain(await self.store.dump())
-        for row in queue["control"]:
+        queue = await self.tables()
+        for row in queue["keepstep_control"]:
             row.pop("tick")
-        queue["history"] = [row for row in queue["history"] if row["what"] != "refused"]
-        queue.pop("worker", None)
+        queue["keepstep_history"] = [row for row in queue["keepstep_history"] if row["what"] != "refused"]
+        queue.pop("keepstep_worker")
         return {"queue": queue, "receiver": await self.inbox.dump()}
 
     async def error(self, call: Awaitable[object]) -> str:
@@ -177,6 +182,12 @@ def word(answer: Answer) -> str:
 def token(claim: Claim | Token) -> Token:
     """The token of a claim, or the token itself."""
     return claim.token if isinstance(claim, Claim) else claim
+
+
+def rows_of(table: list[list[Any]]) -> list[Facts]:
+    """A dumped table's rows as objects; `created_at` is a wall time and left out."""
+    columns, *rows = table
+    return [{name: value for name, value in zip(columns, row, strict=True) if name != "created_at"} for row in rows]
 
 
 def plain(value: Any) -> Any:
@@ -205,4 +216,4 @@ async def play(item: Item, folder: Path) -> Facts:
     place.mkdir(parents=True)
     async with world(place) as here:
         facts = await item(here)
-        return {"facts": facts, "queue": plain(await here.store.dump()), "receiver": await here.inbox.dump()}
+        return {"facts": facts, "queue": await here.tables(), "receiver": await here.inbox.dump()}

@@ -1,0 +1,28 @@
+"""A small world for every test: a store and a receiver on a logical clock in a folder of their own."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from demos.scenarios.world import Facts, Item, World, play, world
+
+Saw = Callable[[Item], Awaitable[Facts]]
+
+
+@pytest.fixture
+async def here(tmp_path: Path) -> AsyncIterator[World]:
+    """A new world."""
+    async with world(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def saw(tmp_path: Path) -> Saw:
+    """Plays one of the demos' scenarios afresh and returns what it saw."""
+
+    async def played(item: Item) -> Facts:
+        facts: Facts = (await play(item, tmp_path))["facts"]
+        return facts
+
+    return played
