@@ -65,7 +65,7 @@ class RegistryDamaged(ItemError):
 
     def __init__(self, digest: str) -> None:
         super().__init__(
-            f"the registry's bytes of definition {digest} differ from the manifest of that digest: nothing was written; "
+            f"the registry's bytes of definition {digest} differ from that digest's manifest: nothing was written; "
             f"restore the row from a backup before any job of this definition goes on"
         )
         self.digest = digest

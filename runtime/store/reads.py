@@ -167,7 +167,7 @@ class Reads:
         after: str | None = None,
         limit: int = 100,
     ) -> list[JobRecord]:
-        """Jobs as they were admitted; `state` is ready, waiting, inflight, quarantined or done; `after` is a job's id."""
+        """Jobs as they were admitted, behind the job `after`; `state`: ready, waiting, inflight, quarantined, done."""
         states = None if state is None else json.dumps([int(phase) for phase in PHASES[state]])
         params = {"states": states, "flow": flow, "digest": digest, "after": after, "limit": limit}
         rows = await self.read(lambda reader: reader.rows("look.jobs", params))

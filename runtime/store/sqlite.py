@@ -41,7 +41,7 @@ class Files:
 
     @classmethod
     def check(cls, path: str | os.PathLike[str], *, create: bool) -> "Files":
-        """Look at the path; make the file (0600) if it is missing and `create`. Raises `UnsafePath`, naming the reason."""
+        """Look at the path; make the file (0600) if it is missing and `create`. Raises `UnsafePath` with the reason."""
         given = Path(path)
         try:
             folder = given.parent.resolve(strict=True)
@@ -95,7 +95,7 @@ async def open_writer(
     """A connection that writes: WAL, foreign keys on, `synchronous` FULL unless durability is `normal`, no automatic
     checkpoint."""
     if sqlite3.sqlite_version_info < FLOOR:
-        raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: 3.40 is the floor; use a Python with a newer one")
+        raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: 3.40 is the floor; take a newer Python")
     levels = {"full": 2, "normal": 1}
     if durability not in levels:
         raise StoreError(f"durability {durability!r} is unknown: 'full' or 'normal' is expected")

@@ -16,7 +16,7 @@ Migrations = tuple[tuple[int, str, Mapping[str, str]], ...]
 def prepare(
     files: Files, *, clock: str, store_id: str | None, deadline_ms: int
 ) -> Callable[[sqlite3.Connection], tuple[str, str]]:
-    """A unit that brings the schema up to date, writes a new store's control row, and tells the store's id and clock."""
+    """A unit that brings the schema up to date, writes a new store's control row, and tells its id and clock."""
 
     def first_row(raw: sqlite3.Connection) -> None:
         raw.execute(
@@ -24,7 +24,8 @@ def prepare(
             (store_id or uuid.uuid4().hex, clock, time.time_ns() // 1_000_000),
         )
 
-    bring = upgrade(files, statements.numbered("migrations"), first_row, table="keepstep_schema", deadline_ms=deadline_ms)
+    migrations = statements.numbered("migrations")
+    bring = upgrade(files, migrations, first_row, table="keepstep_schema", deadline_ms=deadline_ms)
 
     def unit(raw: sqlite3.Connection) -> tuple[str, str]:
         bring(raw)
