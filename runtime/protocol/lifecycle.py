@@ -62,6 +62,16 @@ MOVES: tuple[tuple[Phase, str, Phase], ...] = (
 )
 
 
+def drawing() -> str:
+    """The moves as a Mermaid state diagram; ARCHITECTURE.md shows it."""
+    labels: dict[tuple[Phase, Phase], list[str]] = {}
+    for source, verb, target in MOVES:
+        labels.setdefault((source, target), []).append(verb)
+    lines = ["stateDiagram-v2", "    [*] --> READY: admit"]
+    lines += [f"    {source.name} --> {target.name}: {', '.join(verbs)}" for (source, target), verbs in labels.items()]
+    return "\n".join([*lines, "    DONE --> [*]"])
+
+
 class Policy(msgspec.Struct, frozen=True):
     """What a manifest says of one step, spread out."""
 
