@@ -10,8 +10,9 @@ from runtime.protocol.records import Record
 from runtime.store.reads import GONE_AFTER_MS, Reader, Reads
 from runtime.store.transaction import SQL
 
+
 class Count(Record, frozen=True):
-    """Unfinished jobs of one cause and definition; `oldest` in the store's clock."""
+    """Unfinished jobs of one cause and definition; `oldest`: since when the first is in its state."""
 
     cause: str
     digest: str
@@ -25,7 +26,8 @@ class Blocker(Record, frozen=True):
 
     cause: `ready` (its turn comes), `undeclared` (no live worker declares its digest), `behind` (a job of its flow
     comes first), `full` (its free flow's places are taken), `waiting` and `due` (backing off, over), `leased`,
-    `lapsed`, `held` (in flight: lease live, over, over under `hold`), `quarantined`. Times in the store's clock.
+    `lapsed`, `held` (in flight: lease live, over, over under `hold`), `quarantined`. `since`: in its present state.
+    Times in the store's clock.
     """
 
     cause: str
@@ -34,10 +36,10 @@ class Blocker(Record, frozen=True):
     flow: str | None
     seq: int
     digest: str
-    oldest: int
+    admitted_at: int
+    since: int
     due: int | None
     lease_until: int | None
-    since: int | None
     reason: str | None
     cursor: int
     attempts: int
@@ -48,7 +50,6 @@ class Blocker(Record, frozen=True):
     taken: int
     worker: str | None
     worker_alive: bool
-    quarantined_at: int | None
     behind: str | None
 
 
@@ -124,23 +125,18 @@ def _look(
     )
 
 
-def _named(
-    reader: Reader, selection: str, value: str | None, given: Mapping[str, Any]
-) -> tuple[Blocker, ...]:
+def _named(reader: Reader, selection: str, value: str | None, given: Mapping[str, Any]) -> tuple[Blocker, ...]:
     rows = _rows(reader, {**given, selection: value}, "causes", "details", f"of_{selection}")
     return tuple(_blocker(row) for row in rows)
 
 
 def _blocker(row: Sequence[Any]) -> Blocker:
-    *most, alive, quarantined_at, behind = row
-    return Blocker(*most, bool(alive), None if quarantined_at in (None, -1) else quarantined_at, behind)
+    return Blocker(*row[:-2], worker_alive=bool(row[-2]), behind=row[-1])
 
 
 def _coverage(reader: Reader, alive_ms: int) -> tuple[Coverage, ...]:
-    return tuple(
-        Coverage(*most, tuple(sorted(msgspec.json.decode(workers))))
-        for *most, workers in reader.rows("explain.coverage", {"alive_ms": alive_ms})
-    )
+    rows = reader.rows("explain.coverage", {"alive_ms": alive_ms})
+    return tuple(Coverage(*row[:5], workers=tuple(sorted(msgspec.json.decode(row[5])))) for row in rows)
 
 
 def _rows(reader: Reader, params: Mapping[str, Any], *names: str) -> list[tuple[Any, ...]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.protocol.errors import CommitUnknown, StoreError
 from runtime.store import points
-from runtime.store.sqlite import Files, named, unknown
+from runtime.store.sqlite import Files, is_everybodys, named, unknown
 from runtime.store.transaction import Names, Transaction
 from runtime.store.turnstile import Turnstile
 from runtime.store.verbs import ALONE, RANK, VERBS
@@ -21,18 +21,6 @@ if TYPE_CHECKING:
 
 CHECKPOINT_BYTES = 16 * 1024 * 1024
 PINNED_STEP_BYTES = 4 * 1024 * 1024
-EVERYBODYS = {
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_NOMEM,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_PROTOCOL,
-    sqlite3.SQLITE_NOTADB,
-}
 
 
 class Groups:
@@ -103,7 +91,7 @@ def _catch(requests: "Sequence[Request]", run: Any) -> bool:
 def _final(error: BaseException, requests: "Sequence[Request]") -> BaseException | None:
     if isinstance(error, StoreError):
         return error
-    everybodys = isinstance(error, sqlite3.Error) and (error.sqlite_errorcode or 0) & 0xFF in EVERYBODYS
+    everybodys = isinstance(error, sqlite3.Error) and is_everybodys(error)
     if len(requests) > 1 and not everybodys:
         return None
     if isinstance(error, sqlite3.Error):

@@ -5,6 +5,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,6 +17,18 @@ from runtime.store.guard import Guard
 FLOOR = (3, 40, 0)
 APPLICATION_ID = 0x4B535450
 Result = TypeVar("Result")
+EVERYBODYS = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_NOTADB,
+}
 
 
 class Raw(sqlite3.Connection):
@@ -60,6 +73,13 @@ class Files:
                 raise UnsafePath(f"{found}: cannot be created ({error.strerror})") from None
         _check_file(found)
         return cls(str(found))
+
+    def remove_empty(self) -> None:
+        """Leave no half-made file behind: remove it and its lock files if nothing was ever written to it."""
+        with suppress(OSError):
+            if os.stat(self.path).st_size == 0:
+                for name in (self.path, f"{self.path}-queue", f"{self.path}-turn"):
+                    Path(name).unlink(missing_ok=True)
 
     def wal_bytes(self) -> int:
         """The size of the write-ahead file, 0 if there is none."""
@@ -180,6 +200,11 @@ def _set_journal(raw: sqlite3.Connection, files: Files, deadline_ms: int) -> Non
 def _set_reader_pragmas(raw: sqlite3.Connection) -> None:
     for pragma in ("busy_timeout = 5000", "query_only = on", "cell_size_check = on", "mmap_size = 0"):
         raw.execute(f"pragma {pragma}")
+
+
+def is_everybodys(error: sqlite3.Error) -> bool:
+    """Whether an error is of the lock, the disk or the file, and so of everybody in the transaction."""
+    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in EVERYBODYS
 
 
 def named(error: BaseException, doing: str) -> StoreError:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, cast
 
-from runtime.protocol.errors import ItemError, StoreClosed
+from runtime.protocol.errors import ItemError, StoreClosed, StoreError
 from runtime.protocol.manifest import Manifest
 from runtime.protocol.records import (
     Admission,
@@ -61,7 +61,11 @@ class Store(Reads):
         untouched. An existing store is never reset.
         """
         files = Files.check(path, create=create)
-        connection = await open_writer(files, durability=durability, deadline_ms=deadline_ms)
+        try:
+            connection = await open_writer(files, durability=durability, deadline_ms=deadline_ms)
+        except StoreError:
+            files.remove_empty()
+            raise
         try:
             identity = await connection.run(prepare(files, clock=clock, store_id=store_id, deadline_ms=deadline_ms))
             reader = await open_reader(files)

@@ -22,7 +22,6 @@ with
   ),
   caused as (
     select j.*, f.name as flow_name, f.width, f.taken, f.job as next_job,
-      case when j.state in (2, 3) then j.since else j.admitted_at end as oldest,
       case
         when j.state = 4 then 'quarantined'
         when j.state = 3 and j.lease < :now then 'held'
@@ -41,24 +40,18 @@ with
   )
 
 -- name: counts
--- returns: per cause and definition how many, and the store's time since which the oldest is there
-select c.cause, d.digest, d.workflow, count(*), min(c.oldest)
+-- returns: per cause and definition how many, and since when the oldest is in its state
+select c.cause, d.digest, d.workflow, count(*), min(c.since)
 from caused c
 join keepstep_definition d on d.id = c.definition
 group by c.cause, c.definition;
 
 -- name: details
 -- returns: what names a job and its cause; its flow's head or the job before it; whether its worker lives
-select c.cause, c.key, d.workflow, c.flow_name, c.seq, d.digest, c.oldest, c.due, c.lease, c.since, c.reason,
+select c.cause, c.key, d.workflow, c.flow_name, c.seq, d.digest, c.admitted_at, c.since, c.due, c.lease, c.reason,
   c.cursor, c.attempts, s.budget, s.name, c.generation, c.width, c.taken,
   w.name,
   exists (select 1 from keepstep_presence p where p.worker = c.worker and p.seen_at_ms >= :alive_ms),
-  case when c.state = 4 then coalesce(
-    max(
-      coalesce((select max(h.last_at) from keepstep_history h
-        where h.job = c.id and h.what in ('failed', 'lapsed', 'quarantined')), -1),
-      coalesce((select max(a.at) from keepstep_audit a where a.job = c.id and a.verb = 'quarantine'), -1)
-    ), -1) end,
   case when c.cause = 'behind' then coalesce(
     (select h.key from keepstep_job h where h.id = c.next_job and h.id <> c.id),
     (select h.key from keepstep_job h where h.flow = c.flow and h.state in (3, 4) and h.seq < c.seq order by h.seq limit 1),

@@ -10,6 +10,7 @@ from runtime.protocol.lifecycle import Facts, Phase
 from runtime.protocol.records import Answer, Commit, Write
 from runtime.protocol.verdicts import Verdict
 from runtime.store.guard import MARK
+from runtime.store.sqlite import is_everybodys
 from runtime.store.transaction import Transaction
 from runtime.store.verbs.callbacks import NO_SUCH_JOB, Callbacks
 
@@ -104,7 +105,7 @@ def run_writes(raw: sqlite3.Connection, writes: Sequence[Write]) -> None:
             with guard.data():
                 raw.execute(MARK + write.sql, write.params).fetchall()
     except (sqlite3.Error, sqlite3.Warning, TypeError, ValueError, OverflowError) as error:
-        if not raw.in_transaction:
+        if not raw.in_transaction or (isinstance(error, sqlite3.Error) and is_everybodys(error)):
             raise
         raw.execute("rollback to writes")
         raw.execute("release writes")
