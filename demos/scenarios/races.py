@@ -6,7 +6,7 @@ from typing import Any
 
 from demos.scenarios import gate
 from demos.scenarios.stage import TASK, Seen, Stage, points, run_points, take, total
-from demos.scenarios.world import RELAY
+from demos.scenarios.world import RELAY, words
 from runtime.protocol.records import Worker
 from runtime.protocol.verdicts import OnLapse
 
@@ -132,11 +132,11 @@ async def v24(folder: Path) -> Seen:
     found = claims(await gate.race(stage.path, claiming(EIGHT, first)))
     async with await stage.store() as store:
         worker = Worker.declaring("committer", first)
-        steps = [(await store.commit_step(gate.token(claim), 10, worker=worker, now=0)).verdict for claim in found]
-        steps += await run_points(store, worker, 0)
+        answers = [await store.commit_step(gate.token(claim), 10, worker=worker, now=0) for claim in found]
+        steps = words(answers) + await run_points(store, worker, 0)
         return {
             "generations": [claim["token"]["generation"] for claim in found],
-            "steps": [str(verdict) for verdict in steps],
+            "steps": steps,
             "total": await total(store, "job"),
         }
 

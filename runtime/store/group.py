@@ -165,8 +165,13 @@ def _run_alone(raw: sqlite3.Connection, request: "Request") -> None:
         return
     raw.execute("begin immediate")
     try:
-        request.results = [VERBS[request.verb](Transaction(raw, Names(), time.time_ns() // 1_000_000), request.items)]
+        tx = Transaction(raw, Names(), time.time_ns() // 1_000_000)
+        tx.verb = request.verb
+        points.reach(f"{request.verb}.begin")
+        request.results = VERBS[request.verb](tx, request.items)
+        points.reach(f"{request.verb}.before_commit")
     except BaseException:
         roll_back(raw)
         raise
     commit(raw)
+    points.reach(f"{request.verb}.after_commit")

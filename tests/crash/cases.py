@@ -91,6 +91,12 @@ async def callback(store: Store) -> Arguments:
     return {"token": (await claimed(store)).token, "reason": REASON, "worker": "worker", "now": 1}
 
 
+async def callback_in_a_free_flow(store: Store) -> Arguments:
+    """The same, where a waiting job gives its place back."""
+    await job(store, flow="a", width=2)
+    return {"token": (await take(store, WORKER, 0)).token, "reason": REASON, "worker": "worker", "now": 1}
+
+
 async def stale_callback(store: Store) -> Arguments:
     """The same after the claim has ended."""
     arguments = await callback(store)
@@ -185,6 +191,22 @@ async def resuming(store: Store) -> Arguments:
     return {"action": "resume", "expected_version": 1, "now": 1}
 
 
+async def announcing(store: Store) -> Arguments:
+    """A worker process that says it lives."""
+    return {"worker": WORKER, "host": "host", "pid": 1, "started_at_ms": 1}
+
+
+async def withdrawing(store: Store) -> Arguments:
+    """One that has ended."""
+    await store.announce(**await announcing(store))
+    return {"worker": "worker"}
+
+
+async def own_tables(store: Store) -> Arguments:
+    """An app's own tables."""
+    return {"name": "notes", "sql": "create table note (text text) strict; create index by_text on note (text)"}
+
+
 def commanded(prepare: Callable[[Store], Awaitable[Arguments]]) -> Callable[[Store], Awaitable[Arguments]]:
     """The same call under a command id: repeated, it answers as the first time."""
 
@@ -203,13 +225,14 @@ CASES = (
     Case("commit_step", commit_last, "done", "stale"),
     Case("commit_step", commit_stale, "stale", "stale"),
     Case("fail", callback, "retry", "stale"),
+    Case("fail", callback_in_a_free_flow, "retry", "stale"),
     Case("fail", stale_callback, "stale", "stale"),
     Case("release", callback, "released", "stale"),
     Case("release", stale_callback, "stale", "stale"),
     Case("quarantine", callback, "quarantined", "stale"),
     Case("quarantine", stale_callback, "stale", "stale"),
     Case("renew", renewal, "renewed", "renewed"),
-    Case("sweep", lapse, "1 moved", "0 moved"),
+    Case("sweep", lapse, "1", "0"),
     Case("redrive", redriving, "redriven", "stale"),
     Case("redrive", redriving_to, "redriven", "redriven"),
     Case("recover", recovering, "recovered", "stale"),
@@ -228,4 +251,7 @@ CASES = (
     Case("transition", busy, "busy", "busy"),
     Case("transition", pausing, "paused", "stale"),
     Case("transition", resuming, "open", "stale"),
+    Case("announce", announcing, "None", "None"),
+    Case("withdraw", withdrawing, "None", "None"),
+    Case("ensure_schema", own_tables, "True", "False"),
 )

@@ -52,7 +52,7 @@ STATEMENTS = {
            or c.releases <> (select coalesce(sum(times), 0) from keepstep_history where what = 'released')""",
     "the flows' counters are the recount": """
         select f.id, f.name, f.unfinished, f.taken, count(j.id) as open,
-          coalesce(sum(case when f.width = 0 then j.state <> 0 else j.state in (2, 3) end), 0) as busy
+          coalesce(sum(j.state in (2, 3) or (f.width = 0 and j.state = 1)), 0) as busy
         from keepstep_flow f left join keepstep_job j on j.flow = f.id and j.state <> 5
         group by f.id having f.unfinished <> open or f.taken <> busy""",
     "every unfinished job has its flow": """
@@ -62,14 +62,16 @@ STATEMENTS = {
         from keepstep_job j left join keepstep_flow f on f.id = j.flow
         group by j.flow
         having first <> 1 or last <> n or n <> count(*) or (f.id is not null and f.next_seq <> last + 1)""",
-    "an ordered flow has at most one job that is neither ready nor done, its head": """
+    "of an ordered flow only the head is in flight or waiting": """
         select f.id, f.name from keepstep_flow f join keepstep_job j on j.flow = f.id
-        where f.width = 0 and j.state in (1, 2, 3, 4)
+        where f.width = 0 and j.state in (1, 2, 3)
           and exists (select 1 from keepstep_job h where h.flow = f.id and h.state <> 5 and h.seq < j.seq)""",
     "a flow's dispatch state is what its jobs make it": """
         select f.id, f.name, f.job, f.next_definition from keepstep_flow f
         left join keepstep_job n on n.id =
           (select j.id from keepstep_job j where j.flow = f.id and j.state = 0 and f.taken < max(f.width, 1)
+             and (f.width > 0 or not exists
+               (select 1 from keepstep_job h where h.flow = f.id and h.state <> 5 and h.seq < j.seq))
            order by j.seq limit 1)
         where f.job is not n.id or f.next_definition is not n.definition""",
     "no flow was served later than the last ticket": """

@@ -20,7 +20,7 @@ class Left:
 
     def __init__(self, photo: dict[str, Any]) -> None:
         self.queue = photo["queue"]
-        self.receiver = photo.get("receiver")
+        self.receiver = photo.get("receiver", {})
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """A table's rows."""

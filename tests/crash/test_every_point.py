@@ -10,7 +10,8 @@ import anyio
 import pytest
 
 from demos.scenarios import gate
-from demos.scenarios.world import STORE_ID, plain
+from demos.scenarios.stage import tables
+from demos.scenarios.world import STORE_ID
 from runtime.protocol.records import Answer, Claims
 from runtime.store import points
 from runtime.store.store import Store
@@ -39,7 +40,7 @@ async def opened(path: Path) -> Store:
 async def look(path: Path) -> Any:
     """The whole file, read on a fresh connection."""
     async with await opened(path) as store:
-        return plain(await store.dump())
+        return tables(await store.dump())
 
 
 async def word(store: Store, verb: str, arguments: Arguments) -> str:
@@ -47,7 +48,7 @@ async def word(store: Store, verb: str, arguments: Arguments) -> str:
     answer = await getattr(store, verb)(**arguments)
     if isinstance(answer, Answer):
         return str(answer.verdict)
-    return f"{len(answer.claims)} claimed" if isinstance(answer, Claims) else f"{answer} moved"
+    return f"{len(answer.claims)} claimed" if isinstance(answer, Claims) else str(answer)
 
 
 def emptied(folder: Path) -> Path:

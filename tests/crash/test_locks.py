@@ -9,6 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 from anyio.abc import Process
+from anyio.streams.buffered import BufferedByteReceiveStream
 
 from demos.scenarios import gate
 from demos.scenarios.stage import LAPSED, TASK, Stage, points, run_points, take, total
@@ -31,7 +32,7 @@ async def holding(path: Path, kind: str) -> AsyncIterator[Process]:
     async with await anyio.open_process(command, env=gate.environment(), stderr=None) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        assert await process.stdout.receive() == b"READY\n"
+        assert await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", 80) == b"READY"
         yield process
         await process.stdin.aclose()
         await process.wait()

@@ -15,7 +15,6 @@ def ensure_schema(tx: Transaction, items: Sequence[tuple[str, str]]) -> list[boo
 
 def _ensure(tx: Transaction, name: str, sql: str) -> bool:
     mark = digest(sql.encode())
-    tx.verb = "ensure_schema"
     known = tx.rows("app_schema.known", {"name": name})
     if known:
         if known != [(mark,)]:
