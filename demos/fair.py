@@ -28,8 +28,8 @@ async def _flood(teller: Teller, here: World) -> None:
     order = await here.work(W1, 6)
     teller.saw("the first six claims", order)
     teller.say(
-        "Among flows that can be claimed, the one whose last ticket is the smallest goes next; each claim takes the next "
-        "ticket. So 'b' waits for one event of the flood, not for a hundred."
+        "Among flows that can be claimed, the one whose last ticket is the smallest goes next; each claim takes the "
+        "next ticket. So 'b' waits for one event of the flood, not for a hundred."
     )
 
 

@@ -32,7 +32,7 @@ async def _refused(teller: Teller, here: World) -> None:
     for name in ("begun", "untouched"):
         teller.saw(f"migrate {name!r} to V2", await _migrate(here, name))
     teller.say(
-        "Refused: an effect under V1's list is no beginning of V2's, and a worker is at 'untouched'. It loses its claim; a "
+        "Refused: an effect under V1's list is no beginning of V2's, and a worker is at 'untouched'. A "
         "person who knows that it is gone recovers the job."
     )
     answer = await here.store.recover("untouched", 1, "its worker was switched off", actor="operator")
@@ -41,8 +41,8 @@ async def _refused(teller: Teller, here: World) -> None:
 
 async def _migrated(teller: Teller, here: World) -> None:
     teller.say(
-        "Now it is ready and no step is committed. It was claimed once under 'hold', though: cursor 0 does not prove that "
-        "nothing happened outside. So whoever migrates must say that this was looked at."
+        "Now it is ready and no step is committed. It was claimed once under 'hold', though: cursor 0 does not prove "
+        "that nothing happened outside. So whoever migrates must say that this was looked at."
     )
     teller.saw("migrate 'untouched' to V2", await _migrate(here, "untouched"))
     teller.saw("the same, effects checked", await _migrate(here, "untouched", effects_checked=True))

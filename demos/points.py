@@ -30,7 +30,7 @@ def _compute(teller: Teller) -> None:
         "A job that has done V1's first step stands at cursor 1. If it went on at cursor 1 of V2's list, because a new "
         "version was deployed in between, it would add the base twice and never see a bonus:"
     )
-    teller.saw("V1's step 1, then V2's step 2", f"{v1[0]} + {v2[1]} = {v1[0] + v2[1]}, which is neither: the wrong answer")
+    teller.saw("V1's step 1, then V2's step 2", f"{v1[0]} + {v2[1]} = {v1[0] + v2[1]}, which is neither: wrong")
 
 
 async def _switch(teller: Teller, here: World) -> None:

@@ -14,8 +14,9 @@ async def tell(teller: Teller, folder: Path) -> None:
     """The whole demo."""
     teller.title("relay: from queue.db to receiver.db, each event once")
     teller.say(
-        "Two independent database files. A job's only step delivers its event to the receiver, which keeps a receipt and "
-        "adds the event's delta to the flow's total, both in one transaction of its own. No transaction spans the two files."
+        "Two independent database files. A job's only step delivers its event to the receiver, which keeps a receipt "
+        "and adds the event's delta to the flow's total, both in one transaction of its own. No transaction spans the "
+        "two files."
     )
     async with world(folder, max_delta=CAPABILITY) as here:
         await here.define(RELAY)
@@ -35,8 +36,8 @@ async def _accepted(teller: Teller, here: World) -> None:
 
 async def _duplicate(teller: Teller, here: World) -> None:
     teller.say(
-        "Duplicate: the receiver has committed a2, and the worker dies before its own commit. Nobody can know that from "
-        "outside. When the lease has lapsed, another worker delivers the same event again, with the same id."
+        "Duplicate: the receiver has committed a2, and the worker dies before its own commit. Nobody can know that "
+        "from outside. When the lease has lapsed, another worker delivers the same event again, with the same id."
     )
     await here.event("a2", 5)
     receipt = await here.send(await here.take(W1, 0))
@@ -46,7 +47,7 @@ async def _duplicate(teller: Teller, here: World) -> None:
 
 
 async def _conflict(teller: Teller, here: World) -> None:
-    teller.say("Conflict: somebody else has used event c1's number in its flow. The first stands; a person must decide.")
+    teller.say("Conflict: somebody else has used c1's number in its flow. The first stands; a person must decide.")
     stranger = await here.inbox.receive("stranger", "c", 1, {"delta": 1})
     teller.saw("a stranger delivers number 1 of flow c", str(stranger.verdict))
     await here.event("c1", 10)
@@ -74,7 +75,8 @@ async def _unsupported(teller: Teller, here: World) -> None:
     await here.event("e1", 150)
     await here.event("e2", 10)
     teller.saw("deliver e1 (delta 150)", await here.deliver(W1))
-    teller.saw("deliver e2, behind it in the same flow", await here.deliver(W1) or "nothing to claim: e1 blocks its flow")
+    behind = await here.deliver(W1)
+    teller.saw("deliver e2, behind it in the same flow", behind or "nothing to claim: e1 blocks its flow")
     teller.say("The receiver is upgraded, and a person redrives e1: the same id, number and body, applied once.")
     await here.inbox.set_max_delta(1_000)
     generation = (await here.job("e1")).generation

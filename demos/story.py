@@ -1,4 +1,4 @@
-"""How a demo tells what happens: paragraphs, lines that were seen, and a world in a temporary folder that is removed."""
+"""How a demo tells what happens: paragraphs, lines of what was seen, in a temporary folder that is removed."""
 
 import textwrap
 from collections.abc import Awaitable, Callable

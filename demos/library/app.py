@@ -1,7 +1,7 @@
 """The library's app: its handlers, its two definitions and its own tables.
 
-No text is ever an effect: each step reads the file again (it is in the system's cache) and compares its digest with what
-the first step saw, so that a job never mixes two states of one file.
+No text is ever an effect: each step reads the file again (it is in the system's cache) and compares its digest with
+what the first step saw, so that a job never mixes two states of one file.
 """
 
 import os
@@ -75,7 +75,7 @@ def index_text(ctx: Any, *, huge_bytes: int) -> dict[str, Any]:
     contents = ctx.effect("extract")
     ctx.execute(COUNT, (ctx.job, path))
     if isinstance(found, Skipped):
-        ctx.execute(DOCUMENT, (path, ctx.digest, found.cause.value, found.detail, None, None, None, None, None, None, None))
+        ctx.execute(DOCUMENT, (path, ctx.digest, found.cause.value, found.detail, *[None] * 7))
         ctx.execute("delete from library_text where rowid = (select id from library_document where path = ?)", (path,))
         return _skipped(found)
     counts = (contents["words"], len(contents["headings"]), len(contents["links"]))

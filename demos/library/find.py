@@ -49,7 +49,7 @@ def walk(folder: str) -> Iterator[Found]:
 
 
 def admission(workflow: str, definition: str, folder: str, found: Found, *, of_folder: bool = False) -> Admission:
-    """The job of a file. Its id is the definition, the path below the folder, the time and the size; its payload the path.
+    """The job of a file: its id is definition, path below the folder, time and size; its payload the whole path.
 
     `of_folder` adds the folder to the id, for a file that stands alike in another folder of the same library.
     """
@@ -80,8 +80,12 @@ def portable(path: str) -> str:
     try:
         path.encode("utf-8")
     except UnicodeEncodeError:
-        return "file:" + "".join(chr(byte) if 32 < byte < 127 and byte != 37 else f"%{byte:02x}" for byte in os.fsencode(path))
+        return "file:" + "".join(map(_percent_coded, os.fsencode(path)))
     return path
+
+
+def _percent_coded(byte: int) -> str:
+    return chr(byte) if 32 < byte < 127 and byte != ord("%") else f"%{byte:02x}"
 
 
 def path_of(portable_path: str) -> bytes:

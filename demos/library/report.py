@@ -5,7 +5,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 Query = Callable[[str, Sequence[Any]], Awaitable[list[tuple[Any, ...]]]]
 
@@ -13,7 +12,9 @@ TOTALS = """
 select count(*) filter (where cause is null), coalesce(sum(bytes), 0), coalesce(sum(words), 0),
   coalesce(sum(headings), 0), coalesce(sum(links), 0), count(*) from library_document
 """
-CAUSES = "select cause, count(*), min(path) from library_document where cause is not null group by cause order by 2 desc, 1"
+CAUSES = """
+select cause, count(*), min(path) from library_document where cause is not null group by cause order by 2 desc, 1
+"""
 ROWS = "select count(*) from library_text"
 INDEXED = "select count(*), coalesce(sum(times), 0), count(*) filter (where times > 1) from library_indexing"
 DISTINCT = "select count(*), coalesce(avg(distinct_words), 0) from library_statistics"
@@ -25,32 +26,31 @@ where library_text match ? order by rank limit ?
 HITS_COUNT = "select count(*) from library_text where library_text match ?"
 
 
-async def summary(query: Query, console: Console, finished: dict[str, int], seconds: float) -> bool:
-    """Print what the library holds now; `finished` counts jobs by definition. False if the counts show that something was indexed twice."""
+async def summary(
+    query: Query, console: Console, folder: str, finished: dict[str, int], seconds: float
+) -> bool:
+    """Print what the library holds now; `finished` counts this run's jobs by definition.
+
+    Returns False if the counts show that something was indexed twice.
+    """
     ((usable, size, words, headings, links, files),) = await query(TOTALS, ())
     ((rows,),) = await query(ROWS, ())
     ((jobs, writes, twice),) = await query(INDEXED, ())
-    table = Table(title="The library", title_justify="left", show_header=False, box=None, pad_edge=False)
-    table.add_column(justify="right", style="bold")
-    table.add_column()
-    table.add_row(f"{files:,}", "files")
-    table.add_row(f"{usable:,}", f"in the index ({size / 1e6:,.1f} MB)")
+    lines = [(files, "files"), (usable, f"in the index ({size / 1e6:,.1f} MB)")]
     for cause, count, example in await query(CAUSES, ()):
-        table.add_row(f"{count:,}", f"skipped: {escape(cause)} (for example {escape(example)})")
-    table.add_row(f"{words:,}", "words")
-    table.add_row(f"{headings:,}", "headings and definitions")
-    table.add_row(f"{links:,}", "links")
+        lines.append((count, f"skipped: {cause} (for example {_below(folder, example)})"))
+    lines += [(words, "words"), (headings, "headings and definitions"), (links, "links")]
     ((counted, distinct),) = await query(DISTINCT, ())
     if counted:
-        table.add_row(f"{distinct:,.0f}", f"different words in a file, on average of {counted:,} (v2's statistics)")
-    for name, count in finished.items():
-        table.add_row(f"{count:,}", f"jobs finished in this run under {name}")
-    console.print(table)
+        lines.append((round(distinct), f"different words in a file, on average of {counted:,} (v2's statistics)"))
+    lines += [(count, f"jobs finished in this run under {name}") for name, count in finished.items()]
+    console.print("[bold]The library[/bold]")
+    for count, text in lines:
+        console.print(f"[bold]{count:>12,}[/bold]  {escape(text)}")
     sound = rows == usable and twice == 0 and writes == jobs
     word = "nothing was indexed twice" if sound else "SOMETHING WAS INDEXED TWICE"
-    console.print(
-        f"{word}: {jobs:,} jobs wrote to the index {writes:,} times; {rows:,} rows in it for {usable:,} different paths."
-    )
+    console.print(f"{word}: {jobs:,} jobs wrote to the index {writes:,} times;", end=" ")
+    console.print(f"it has {rows:,} rows for {usable:,} different paths.")
     console.print(f"{seconds:.1f} s")
     return bool(sound)
 
@@ -63,7 +63,7 @@ async def search(query: Query, console: Console, words: str, *, folder: str, lim
         return 0
     ((total,),) = await query(HITS_COUNT, (asked,))
     for place, (path, title, snippet, rank) in enumerate(await query(HITS, (asked, limit)), start=1):
-        shown = path.removeprefix(folder.rstrip("/") + "/")
+        shown = _below(folder, path)
         console.print(f"[bold]{place:2}. {escape(shown)}[/bold]  [dim]{rank:.2f}[/dim]  {escape(title or '')}")
         marked = escape(" ".join(snippet.split())).replace("\x02", "[bold yellow]").replace("\x03", "[/bold yellow]")
         console.print(f"    {marked}")
@@ -71,8 +71,12 @@ async def search(query: Query, console: Console, words: str, *, folder: str, lim
     return int(total)
 
 
+def _below(folder: str, path: str) -> str:
+    return path.removeprefix(folder.rstrip("/") + "/")
+
+
 def expression(words: str) -> str:
-    """A full-text query in which every word must stand and nothing is syntax, but for a `*` at a word's end (a prefix)."""
+    """A full-text query in which every word must stand; nothing is syntax but a `*` at a word's end (a prefix)."""
     quoted = []
     for word in words.split():
         bare = word.rstrip("*").replace('"', '""').replace("\0", "")

@@ -28,35 +28,35 @@ EXIT_CLOSED = 5
 async def library(
     folder: str, db: str, *, definition: str = "v1", concurrency: int = 32, out: Console, err: Console
 ) -> int:
-    """Work through `folder` into the database `db`; returns the exit code."""
+    """Work through `folder` into the database `db` (both real paths); returns the exit code."""
     started = time.monotonic()
-    folder = os.path.realpath(folder)
     async with await Store.open(db) as store:
         await _point(store, definition)
         before = await _unfinished(store)
-        taken = await take_up(store, folder, os.path.realpath(db), definition)
+        taken = await take_up(store, folder, db, definition)
         if taken is None:
-            err.print(f"{db} is closed to new jobs: `python -m runtime resume --db {db}` opens it")
-            return EXIT_CLOSED
-        accepted, known = taken
-        err.print(f"{folder}: {accepted + known:,} files, {accepted:,} of them new or changed ({definition})")
+            err.print(f"{db} takes no new jobs: `python -m runtime resume --db {db}` opens it; what is in it goes on")
+        else:
+            err.print(f"{folder}: {sum(taken):,} files, {taken[0]:,} of them new or changed ({definition})")
         waiting = await _unfinished(store)
         _say_left_over(err, before)
-        async with _progress(store, err, waiting):
+        async with _progress(store, err, {name: count for name, count in waiting.items() if count}):
             await run(app, store, concurrency=concurrency, until_idle=True)
         left = await _unfinished(store)
         finished = {_titled(name): count - left[name] for name, count in waiting.items() if count}
-        sound = await summary(store.query, out, finished, time.monotonic() - started)
+        sound = await summary(store.query, out, folder, finished, time.monotonic() - started)
     if any(left.values()):
         err.print(f"{sum(left.values()):,} jobs are unfinished: `python -m runtime why drain --db {db}` says why")
-    return 0 if sound and not any(left.values()) else EXIT_UNFINISHED
+    if not sound or any(left.values()):
+        return EXIT_UNFINISHED
+    return 0 if taken is not None else EXIT_CLOSED
 
 
 async def look_up(folder: str, db: str, words: str, *, out: Console, err: Console) -> int:
     """Search a library that is there already; returns the exit code."""
     async with await Store.open(db, create=False) as store:
         await store.ensure_schema(*app.schemas[0])
-        await search(store.query, out, words, folder=os.path.realpath(folder))
+        await search(store.query, out, words, folder=folder)
         left = sum((await _unfinished(store)).values())
     if left:
         err.print(f"{left:,} files are not worked through yet: the same command without --search goes on with them")
@@ -113,11 +113,10 @@ async def _unfinished(store: Store) -> dict[str, int]:
 async def _progress(store: Store, err: Console, waiting: dict[str, int]) -> AsyncIterator[None]:
     """A bar for each definition that has unfinished jobs, each with its own list of steps."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err) as progress:
+    with Progress(*columns, console=err, disable=not waiting) as progress:
         bars: dict[str, TaskID] = {}
         for name, count in waiting.items():
-            if count:
-                bars[name] = progress.add_task(_titled(name), total=count)
+            bars[name] = progress.add_task(_titled(name), total=count)
 
         async def look() -> None:
             left = await _unfinished(store)

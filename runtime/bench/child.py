@@ -55,7 +55,7 @@ async def drain(app: App, path: Path) -> None:
 def _timed_turns(store: Watched) -> list[float]:
     """Milliseconds that each turn at the file was waited for."""
     waits: list[float] = []
-    turnstile: Any = store._writer._turnstile
+    turnstile: Any = store._writer._groups._turnstile
     enter = turnstile.enter
 
     def timed(deadline: float) -> None:

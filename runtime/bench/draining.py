@@ -56,7 +56,7 @@ async def _limit(lab: Lab, app: App, jobs: int) -> Limit:
     rates = []
     for _ in range(lab.runs):
         async with lab.queued(app, jobs) as path:
-            rates.append(bare.steps_per_s(path, app.manifests[0], concurrency=CONCURRENCY))
+            rates.append(await bare.steps_per_s(path, app.manifests[0], concurrency=CONCURRENCY))
     return Limit("same statements, no handlers", sorted(rates)[len(rates) // 2])
 
 

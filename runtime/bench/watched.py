@@ -17,6 +17,9 @@ class Watched(Store):
     last_commit_s: float = 0.0
     committed: int = 0
 
+    async def __aenter__(self) -> "Watched":
+        return self
+
     async def settle(
         self,
         *,
