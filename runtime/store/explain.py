@@ -96,7 +96,7 @@ async def explain(
 async def coverage(store: Reads) -> tuple[Coverage, ...]:
     """Every registered definition, its jobs, and the live workers that declare it."""
     alive_ms = time.time_ns() // 1_000_000 - GONE_AFTER_MS
-    return await store.read(lambda reader: _coverage(reader, alive_ms))
+    return await store.read(lambda reader: coverage_rows(reader, alive_ms))
 
 
 def _look(
@@ -121,7 +121,7 @@ def _look(
         unfinished=control.unfinished,
         counts=counted,
         blockers=named,
-        coverage=_coverage(reader, given["alive_ms"]),
+        coverage=coverage_rows(reader, given["alive_ms"]),
     )
 
 
@@ -131,12 +131,13 @@ def _named(reader: Reader, selection: str, value: str | None, given: Mapping[str
 
 
 def _blocker(row: Sequence[Any]) -> Blocker:
-    return Blocker(*row[:-2], worker_alive=bool(row[-2]), behind=row[-1])
+    return Blocker(*(*row[:-2], bool(row[-2]), row[-1]))
 
 
-def _coverage(reader: Reader, alive_ms: int) -> tuple[Coverage, ...]:
+def coverage_rows(reader: Reader, alive_ms: int) -> tuple[Coverage, ...]:
+    """The coverage within a read transaction; `alive_ms` is when a live worker was last heard of at the earliest."""
     rows = reader.rows("explain.coverage", {"alive_ms": alive_ms})
-    return tuple(Coverage(*row[:5], workers=tuple(sorted(msgspec.json.decode(row[5])))) for row in rows)
+    return tuple(Coverage(*(*row[:5], tuple(sorted(msgspec.json.decode(row[5]))))) for row in rows)
 
 
 def _rows(reader: Reader, params: Mapping[str, Any], *names: str) -> list[tuple[Any, ...]]:

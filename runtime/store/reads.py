@@ -55,6 +55,25 @@ class Reader:
         return Control(*self.rows("look.control")[0])
 
 
+class Watch:
+    """A cheap look at whether anybody wrote, one stat of the write-ahead file."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._seen = (0, 0)
+
+    def moved(self) -> bool:
+        """Whether the file changed since the last call: a hint, never a proof."""
+        try:
+            status = os.stat(self._path)
+            seen = (status.st_mtime_ns, status.st_size)
+        except OSError:
+            seen = (0, 0)
+        changed = seen != self._seen
+        self._seen = seen
+        return changed
+
+
 class Reads:
     """The reading half of a store."""
 
@@ -62,7 +81,7 @@ class Reads:
         self._files = files
         self._reader = reader
         self._opened_by = os.getpid()
-        self._seen: tuple[int, int] = (0, 0)
+        self._watch = Watch(files.wal)
         self.store_id = store_id
         self.clock = clock
 
@@ -96,14 +115,7 @@ class Reads:
 
     def moved(self) -> bool:
         """Whether the write-ahead file changed since the last call: a hint that somebody wrote."""
-        try:
-            status = os.stat(self._files.wal)
-            seen = (status.st_mtime_ns, status.st_size)
-        except OSError:
-            seen = (0, 0)
-        changed = seen != self._seen
-        self._seen = seen
-        return changed
+        return self._watch.moved()
 
     async def look(self, worker: Worker) -> tuple[Mode, bool, int | None]:
         """The mode, whether a job that `worker` declares may be claimed now, and when the clock next acts on a job."""
@@ -122,30 +134,11 @@ class Reads:
 
     async def snapshot(self, flows: int = 100) -> Snapshot:
         """One photograph; at most `flows` flows, those with most unfinished jobs first."""
+        file_bytes = self.file_bytes()
+        return await self.read(lambda reader: photograph(reader, flows, file_bytes))
 
-        def unit(reader: Reader) -> Snapshot:
-            control = reader.control()
-            wall_ms = time.time_ns() // 1_000_000
-            jobs, unfinished = _counts(reader.rows("look.tally"))
-            return Snapshot(
-                taken_at=wall_ms if control.clock == "wall" else control.tick,
-                mode=Mode(control.mode),
-                version=control.version,
-                pause_when_empty=control.pause_version == control.version,
-                jobs=jobs,
-                unfinished_by_definition=unfinished,
-                effects=control.effects,
-                ticket=control.ticket,
-                routes=tuple(Route(*row) for row in reader.rows("look.routes")),
-                flows=tuple(_flow(row) for row in reader.rows("look.flows", {"limit": flows})),
-                workers=_presence(reader.rows("look.presence"), wall_ms),
-                releases=control.releases,
-                file_bytes=self._file_bytes(),
-            )
-
-        return await self.read(unit)
-
-    def _file_bytes(self) -> int:
+    def file_bytes(self) -> int:
+        """The size of the database with its write-ahead file."""
         return os.stat(self._files.path).st_size + self._files.wal_bytes()
 
     async def workers(self) -> tuple[Presence, ...]:
@@ -234,6 +227,28 @@ class Reads:
             return {table: _whole(reader.raw, table) for table in tables}
 
         return await self.read(unit)
+
+
+def photograph(reader: Reader, flows: int, file_bytes: int) -> Snapshot:
+    """A snapshot within a read transaction."""
+    control = reader.control()
+    wall_ms = time.time_ns() // 1_000_000
+    jobs, unfinished = _counts(reader.rows("look.tally"))
+    return Snapshot(
+        taken_at=wall_ms if control.clock == "wall" else control.tick,
+        mode=Mode(control.mode),
+        version=control.version,
+        pause_when_empty=control.pause_version == control.version,
+        jobs=jobs,
+        unfinished_by_definition=unfinished,
+        effects=control.effects,
+        ticket=control.ticket,
+        routes=tuple(Route(*row) for row in reader.rows("look.routes")),
+        flows=tuple(_flow(row) for row in reader.rows("look.flows", {"limit": flows})),
+        workers=_presence(reader.rows("look.presence"), wall_ms),
+        releases=control.releases,
+        file_bytes=file_bytes,
+    )
 
 
 def _whole(raw: sqlite3.Connection, table: str) -> list[list[Any]]:

@@ -1,0 +1,43 @@
+"""Opening what a command works on: the store behind --db, the app behind --app."""
+
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runtime.cli.exits import Stop
+from runtime.protocol.errors import KeepstepError
+
+if TYPE_CHECKING:
+    from runtime.store.store import Store
+    from workers import App
+
+
+@asynccontextmanager
+async def opened(db: Path, *, create: bool = False, clock: str = "wall") -> AsyncIterator["Store"]:
+    """The store of a file; a missing one is made only by commands that may."""
+    from runtime.store.store import Store
+
+    store = await Store.open(db, create=create, clock=clock)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def load_app(target: str) -> "App":
+    """The App behind `module:name`; the name may be left out when it is `app`. `Stop` says what is wrong with it."""
+    from workers.target import load
+
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        return load(target if ":" in target else f"{target}:app")
+    except KeepstepError:
+        raise
+    except ModuleNotFoundError as error:
+        raise Stop(f"{target}: there is no module {error.name!r} here; MODULE:APP is expected") from None
+    except Exception as error:
+        raise Stop(f"{target}: importing it failed with {type(error).__name__}: {error}") from error
