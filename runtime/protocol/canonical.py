@@ -96,6 +96,13 @@ def check_integer(value: object, place: str, *, least: int = 0, most: int = LARG
     return value
 
 
+def check_flag(value: object, place: str) -> bool:
+    """True or False, and nothing that merely counts as one."""
+    if not isinstance(value, bool):
+        raise InvalidValue(place, f"true or false is expected, got {type(value).__name__}")
+    return value
+
+
 def check_reason(value: object, place: str = "reason") -> str:
     """A reason: text that is not blank."""
     if not isinstance(value, str) or not value.strip():

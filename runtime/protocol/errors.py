@@ -6,7 +6,9 @@
     │   ├── NoRoute               no definition is set for new jobs of that workflow
     │   ├── Undeclared            a worker presented a digest that it does not declare
     │   ├── RegistryDamaged       the registry's bytes differ from the worker's own manifest
-    │   └── WriteFailed           a handler's own write was refused or failed
+    │   ├── WriteFailed           an own write was refused or failed
+    │   ├── NotAdmitted           of a write with admissions, one was not accepted: nothing was written
+    │   └── NoSuchJob             a job that is waited for does not exist
     ├── ClockBackwards            a logical tick smaller than the stored one; nothing changed
     ├── HandlerMismatch           an app's manifest names what its handlers do not have
     └── StoreError                broken infrastructure; the original error is its cause
@@ -18,6 +20,8 @@
         ├── ForeignFile           a database of another application, or no database
         └── NewerSchema           written by a newer keepstep; untouched
 """
+
+from typing import Any
 
 
 class KeepstepError(Exception):
@@ -73,6 +77,23 @@ class RegistryDamaged(ItemError):
 
 class WriteFailed(ItemError):
     """A write that a handler handed over was refused or failed; the effect was not written either."""
+
+
+class NotAdmitted(ItemError):
+    """Own rows and admissions are written together or not at all; `answers` are those of the admissions."""
+
+    def __init__(self, answers: "list[Any]") -> None:
+        said = ", ".join(str(getattr(answer, "verdict", answer)) for answer in answers)
+        super().__init__(f"nothing was written, since not every job was accepted: {said}")
+        self.answers = answers
+
+
+class NoSuchJob(ItemError):
+    """There is no job of that identity."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(f"there is no job {job!r} in this store: admit it first")
+        self.job = job
 
 
 class ClockBackwards(KeepstepError):

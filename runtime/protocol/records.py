@@ -70,6 +70,18 @@ class Effect(Record, frozen=True):
     worker: str | None
 
 
+class Finished(Record, frozen=True):
+    """A job that is done, with its effects in step order."""
+
+    record: JobRecord
+    effects: tuple[Effect, ...]
+
+    @property
+    def result(self) -> Any:
+        """The last step's value."""
+        return self.effects[-1].value
+
+
 class Claim(Record, frozen=True):
     """One opportunity to run one step of one job. `payload` is canonical JSON; `attempt` counts from 1."""
 

@@ -54,7 +54,7 @@ class Groups:
 
     def _run_started(self, raw: sqlite3.Connection, started: "list[Request]") -> None:
         for alone in (request for request in started if request.verb in ALONE):
-            _catch([alone], lambda requests: _run_alone(raw, requests[0]))
+            _catch([alone], lambda requests: _run_alone(raw, requests[0], self._names))
         together = [request for request in started if request.verb not in ALONE]
         if together and not _catch(together, lambda requests: _transact(raw, requests, self._names)):
             for request in together:
@@ -157,8 +157,11 @@ def roll_back(raw: sqlite3.Connection) -> None:
                 raise CommitUnknown(f"a transaction could not be rolled back ({error}): reopen the store") from error
 
 
-def _run_alone(raw: sqlite3.Connection, request: "Request") -> None:
-    """What cannot join a group: a checkpoint, an app's own schema."""
+def _run_alone(raw: sqlite3.Connection, request: "Request", names: Names) -> None:
+    """What cannot join a group: a checkpoint, an app's own schema, rows that stand or fall with admissions."""
+    if request.verb == "write":
+        _transact(raw, [request], names)
+        return
     if request.verb == "checkpoint":
         raw.execute("pragma wal_checkpoint(truncate)").fetchall()
         request.results = [None]

@@ -5,12 +5,14 @@ which come only after the commit. In a batch a bad item has an `ItemError` in it
 `now` is a tick on a logical clock (default: the stored one); on the wall clock it is left out.
 """
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, cast
 
-from runtime.protocol.errors import ItemError, StoreClosed, StoreError
+from runtime.protocol.errors import NoSuchJob, StoreError
 from runtime.protocol.manifest import Manifest
 from runtime.protocol.records import (
     Admission,
@@ -19,30 +21,26 @@ from runtime.protocol.records import (
     ClaimRequest,
     Claims,
     Commit,
-    Migration,
-    Operation,
+    Finished,
     Renewal,
-    Setting,
     Switch,
     Token,
-    Transition,
     Worker,
     Write,
 )
-from runtime.store.reads import Reads
-from runtime.store.sqlite import Connection, Files, open_reader, open_writer
+from runtime.protocol.verdicts import State
+from runtime.store.operators import Operators
+from runtime.store.reads import Watch
+from runtime.store.requests import Answers
+from runtime.store.sqlite import Files, open_reader, open_writer
 from runtime.store.upgrade import prepare
-from runtime.store.writer import Request, Writer
+from runtime.store.writer import Writer
 
-Answers = list[Answer | ItemError]
+LOOK_S = 0.02
 
 
-class Store(Reads):
+class Store(Operators):
     """One database file, opened by one process; make it with `await Store.open(path)` and `await store.close()`."""
-
-    def __init__(self, files: Files, writer: Writer, reader: Connection, store_id: str, clock: str) -> None:
-        super().__init__(files, reader, store_id, clock)
-        self._writer = writer
 
     @classmethod
     async def open(
@@ -202,119 +200,6 @@ class Store(Reads):
         """Move what is due: backoffs that are over, `retry` leases that have lapsed; returns how many jobs moved."""
         return cast(int, await self._single("sweep", None, now))
 
-    # operators
-
-    async def redrive(
-        self,
-        job: str,
-        generation: int,
-        reason: str,
-        *,
-        to: str | None = None,
-        effects_checked: bool = False,
-        actor: str = "operator",
-        command_id: str | None = None,
-        now: int | None = None,
-    ) -> Answer:
-        """`redriven`, `stale`, `refused` (with the cause) or `unknown`."""
-        return await self._one(
-            "redrive", Operation(job, generation, reason, to, effects_checked, actor, command_id), now
-        )
-
-    async def redrive_many(self, items: Sequence[Operation], *, now: int | None = None) -> Answers:
-        """The batch form of `redrive`."""
-        return await self._many("redrive", items, now)
-
-    async def recover(
-        self,
-        job: str,
-        generation: int,
-        reason: str,
-        *,
-        to: str | None = None,
-        effects_checked: bool = False,
-        actor: str = "operator",
-        command_id: str | None = None,
-        now: int | None = None,
-    ) -> Answer:
-        """`recovered` (with `live_lease`), `stale`, `refused` (with the cause) or `unknown`."""
-        return await self._one(
-            "recover", Operation(job, generation, reason, to, effects_checked, actor, command_id), now
-        )
-
-    async def recover_many(self, items: Sequence[Operation], *, now: int | None = None) -> Answers:
-        """The batch form of `recover`."""
-        return await self._many("recover", items, now)
-
-    async def quarantine_job(
-        self,
-        job: str,
-        generation: int,
-        reason: str,
-        *,
-        actor: str = "operator",
-        command_id: str | None = None,
-        now: int | None = None,
-    ) -> Answer:
-        """An operator's quarantine: `quarantined`, `stale`, `refused` (with the cause) or `unknown`."""
-        item = Operation(job, generation, reason, actor=actor, command_id=command_id)
-        return await self._one("quarantine_job", item, now)
-
-    async def quarantine_job_many(self, items: Sequence[Operation], *, now: int | None = None) -> Answers:
-        """The batch form of `quarantine_job`."""
-        return await self._many("quarantine_job", items, now)
-
-    async def migrate(
-        self,
-        job: str,
-        binding_revision: int,
-        digest: str,
-        reason: str,
-        *,
-        effects_checked: bool = False,
-        actor: str = "operator",
-        command_id: str | None = None,
-        now: int | None = None,
-    ) -> Answer:
-        """`migrated`, `stale`, `refused` (with the cause) or `unknown`."""
-        item = Migration(job, binding_revision, digest, reason, effects_checked, actor, command_id)
-        return await self._one("migrate", item, now)
-
-    async def migrate_many(self, items: Sequence[Migration], *, now: int | None = None) -> Answers:
-        """The batch form of `migrate`."""
-        return await self._many("migrate", items, now)
-
-    # the barrier and the settings
-
-    async def transition(
-        self,
-        action: str,
-        expected_version: int,
-        *,
-        reason: str | None = None,
-        actor: str = "operator",
-        command_id: str | None = None,
-        pause_when_empty: bool = False,
-        now: int | None = None,
-    ) -> Answer:
-        """`drain`, `pause`, `resume`: the new mode, `stale`, `refused`, `busy` or `conflict`, with mode and version."""
-        item = Transition(action, expected_version, reason, actor, command_id, pause_when_empty)
-        return await self._one("transition", item, now)
-
-    async def set(
-        self,
-        name: str,
-        value: int | str | None,
-        reason: str,
-        *,
-        flow: str | None = None,
-        actor: str = "operator",
-        command_id: str | None = None,
-        now: int | None = None,
-    ) -> Answer:
-        """`capacity`, `flow_capacity`, `newcomers`, or a flow's `width`: `set`, `refused` or `unknown`."""
-        return await self._one("set", Setting(name, value, flow, reason, actor, command_id), now)
-
     # what an app and a pool need
 
     async def ensure_schema(self, name: str, sql: str) -> bool:
@@ -332,6 +217,39 @@ class Store(Reads):
     async def checkpoint(self) -> None:
         """Move the write-ahead file into the database and empty it, inside a turn."""
         await self._writer.checkpoint()
+
+    async def write(
+        self, statements: Sequence[Write | tuple[Any, ...]], *, admit: Sequence[Admission] = (), now: int | None = None
+    ) -> Answers:
+        """Rows of one's own tables and admissions in one transaction: all of it or nothing; the admissions' answers.
+
+        Raises `WriteFailed` for a statement that is refused or fails, `NotAdmitted` (with the answers) if one of the
+        admissions is neither `accepted` nor `replay`.
+        """
+        item = (tuple(Write(*statement) for statement in statements), tuple(admit))
+        return cast(Answers, await self._single("write", item, now))
+
+    async def wait_done(self, id: str, timeout: float | None = None) -> Finished:  # noqa: A002
+        """Wait until a job is done and give its record with effects; `result` of it is the last step's value.
+
+        Raises `NoSuchJob`, or `TimeoutError` after `timeout` seconds. A quarantined job may be redriven: it is waited for.
+        """
+        changed = asyncio.Event()
+        stop = self.subscribe(changed.set)
+        watch = Watch(self._files.wal)
+        try:
+            async with asyncio.timeout(timeout):
+                while True:
+                    changed.clear()
+                    watch.moved()
+                    found = await self.job(id)
+                    if found is None:
+                        raise NoSuchJob(id)
+                    if found.state is State.DONE:
+                        return Finished(found, tuple(await self.effects(id)))
+                    await _changed(changed, watch)
+        finally:
+            stop()
 
     # how a request goes
 
@@ -355,21 +273,9 @@ class Store(Reads):
         claims = cast(Claims, (await asked.answers())[0]) if asked is not None else None
         return answers, claims
 
-    def _submit(self, verb: str, items: Sequence[Any], now: int | None) -> Request:
-        if os.getpid() != self._opened_by:
-            raise StoreClosed("this store was opened by another process: open it anew after a fork")
-        return self._writer.submit(verb, items, now)
 
-    async def _many(self, verb: str, items: Sequence[Any], now: int | None) -> Answers:
-        if not items:
-            return []
-        return cast(Answers, await self._submit(verb, items, now).answers())
-
-    async def _single(self, verb: str, item: Any, now: int | None) -> object:
-        (answer,) = await self._submit(verb, [item], now).answers()
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    async def _one(self, verb: str, item: Any, now: int | None) -> Answer:
-        return cast(Answer, await self._single(verb, item, now))
+async def _changed(own: asyncio.Event, watch: Watch) -> None:
+    """A commit of this process, or a look that finds that another one wrote."""
+    while not own.is_set() and not watch.moved():
+        with suppress(TimeoutError):
+            await asyncio.wait_for(own.wait(), LOOK_S)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from runtime.protocol.canonical import check_integer
 from runtime.protocol.errors import ClockBackwards
 from runtime.protocol.lifecycle import Definition, Facts, Phase, Policy, occupies
 from runtime.store import points, statements
@@ -95,7 +96,7 @@ class Transaction:
         if control.clock == "wall":
             self.now = self.wall_ms
             return
-        self.now = control.tick if now is None else now
+        self.now = control.tick if now is None else check_integer(now, "now")
         if self.now < control.tick:
             raise ClockBackwards(self.now, control.tick)
         control.tick = self.now

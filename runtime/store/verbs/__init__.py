@@ -22,6 +22,7 @@ from runtime.store.verbs.set import set_
 from runtime.store.verbs.sweep import sweep
 from runtime.store.verbs.switch import switch
 from runtime.store.verbs.transition import transition
+from runtime.store.verbs.write import write
 
 # the order is that in which a group of concurrent requests runs: outcomes first, so that a claim sees what they free
 VERBS: dict[str, Callable[[Transaction, Sequence[Any]], list[Any]]] = {
@@ -39,6 +40,7 @@ VERBS: dict[str, Callable[[Transaction, Sequence[Any]], list[Any]]] = {
     "set": set_,
     "transition": transition,
     "admit": admit,
+    "write": write,
     "sweep": sweep,
     "claim": claim,
     "announce": announce,
@@ -46,4 +48,4 @@ VERBS: dict[str, Callable[[Transaction, Sequence[Any]], list[Any]]] = {
     "ensure_schema": ensure_schema,
 }
 RANK = {verb: rank for rank, verb in enumerate(VERBS)}
-ALONE = frozenset({"checkpoint", "ensure_schema"})
+ALONE = frozenset({"checkpoint", "ensure_schema", "write"})

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from runtime.protocol.canonical import check_reason
+from runtime.protocol.canonical import check_integer, check_name, check_reason
 from runtime.protocol.errors import InvalidValue, ItemError
 from runtime.protocol.lifecycle import Facts, judge
 from runtime.protocol.records import Answer, Callback, Token
@@ -17,11 +17,17 @@ class Callbacks:
 
     def __init__(self, tx: Transaction, tokens: Sequence[Token]) -> None:
         self.tx = tx
-        self.facts = tx.facts(token.job for token in tokens)
-        self.definitions = tx.definitions({token.digest for token in tokens})
+        self.facts = tx.facts(token.job for token in tokens if isinstance(token.job, str))
+        self.definitions = tx.definitions(token.digest for token in tokens if isinstance(token.digest, str))
 
-    def judge(self, token: Token) -> tuple[Facts, Verdict | None] | None:
-        """The job's facts and why the token may not write (None: it may); None for a job that does not exist."""
+    def judge(self, token: Token, worker: str | None = None) -> tuple[Facts, Verdict | None] | None:
+        """The job's facts and why the token may not write (None: it may); None for a job that does not exist.
+
+        `InvalidValue` for a token or a worker's id that cannot be one.
+        """
+        check_token(token)
+        if worker is not None:
+            check_name(worker, "worker")
         facts = self.facts.get(token.job)
         if facts is None:
             return None
@@ -32,6 +38,14 @@ class Callbacks:
         """The answer to a refused write, which leaves a row of history."""
         self.tx.refuse(facts, token.cursor, token.generation, worker, f"{self.tx.verb}: {verdict}")
         return refusal(facts, token, verdict)
+
+
+def check_token(token: Token) -> None:
+    """`InvalidValue` for what no claim can have handed out."""
+    check_name(token.job, "token.job")
+    check_name(token.digest, "token.digest")
+    for field in ("binding_revision", "generation", "cursor"):
+        check_integer(getattr(token, field), f"token.{field}")
 
 
 def refusal(facts: Facts, token: Token, verdict: Verdict) -> Answer:
@@ -55,10 +69,10 @@ def run_callbacks(
     for item in items:
         try:
             check_reason(item.reason)
+            judged = callbacks.judge(item.token, item.worker)
         except InvalidValue as error:
             answers.append(error)
             continue
-        judged = callbacks.judge(item.token)
         if judged is None:
             answers.append(NO_SUCH_JOB)
             continue

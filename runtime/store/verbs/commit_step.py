@@ -49,7 +49,7 @@ class Fold:
 
     def judge(self, item: Commit) -> Answer:
         """One item; its writes are done here, under a savepoint, once the token is known to hold."""
-        judged = self.callbacks.judge(item.token)
+        judged = self.callbacks.judge(item.token, item.worker.id)
         if judged is None:
             return NO_SUCH_JOB
         facts, verdict = judged
@@ -109,6 +109,6 @@ def run_writes(raw: sqlite3.Connection, writes: Sequence[Write]) -> None:
             raise
         raw.execute("rollback to writes")
         raw.execute("release writes")
-        raise WriteFailed(f"a write of the handler failed: {guard.refused or error}; in: {write.sql[:200]}") from error
+        raise WriteFailed(f"an own write failed: {guard.refused or error}; in: {write.sql[:200]}") from error
     raw.execute("release writes")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from runtime.protocol.canonical import check_integer, check_name
+from runtime.protocol.canonical import check_flag, check_integer, check_name
 from runtime.protocol.errors import ItemError
 from runtime.protocol.lifecycle import Facts, judge_migrate
 from runtime.protocol.records import Answer, Migration
@@ -18,6 +18,7 @@ def migrate(tx: Transaction, items: Sequence[Migration]) -> list[Answer | ItemEr
     def one(item: Migration, facts: Facts) -> Answer:
         check_integer(item.binding_revision, "binding_revision")
         check_name(item.digest, "digest")
+        check_flag(item.effects_checked, "effects_checked")
         if item.binding_revision != facts.binding:
             cause = f"the job's binding revision is {facts.binding}, not {item.binding_revision}"
             return Answer(Verdict.STALE, cause=cause)

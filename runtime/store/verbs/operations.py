@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from runtime.protocol.canonical import check_integer, check_name, check_reason
+from runtime.protocol.canonical import check_flag, check_integer, check_name, check_reason
 from runtime.protocol.errors import ItemError
 from runtime.protocol.lifecycle import Definition, Facts, Phase, judge_migrate
 from runtime.protocol.records import Answer, Migration, Operation
@@ -87,6 +87,7 @@ class Desk:
 def check_operation(item: Operation) -> None:
     """Refuse what no generation can be."""
     check_integer(item.generation, "generation")
+    check_flag(item.effects_checked, "effects_checked")
     if item.to is not None:
         check_name(item.to, "to")
 

@@ -16,7 +16,10 @@ LEAVE_NONE = frozenset({Verdict.BUSY, Verdict.STALE, Verdict.REFUSED, Verdict.UN
 
 
 class Command(Protocol):
-    """An item that may carry a command id."""
+    """An item that names who acts and may carry a command id."""
+
+    @property
+    def actor(self) -> str: ...
 
     @property
     def command_id(self) -> str | None: ...
@@ -53,6 +56,8 @@ def _answer(
     stored: dict[str, tuple[str, str, str]],
     new: list[tuple[Any, ...]],
 ) -> Answer:
+    if not isinstance(item.actor, str) or not item.actor.strip():
+        raise InvalidValue("actor", "a name that is not blank is expected")
     command_id = item.command_id
     if command_id is None:
         return judge(item)
@@ -79,9 +84,6 @@ def _arguments(item: Any) -> str:
     return json.dumps(kept, sort_keys=True)
 
 
-
-
-
 def audit_row(
     tx: Transaction,
     item: Any,
@@ -93,7 +95,5 @@ def audit_row(
     verb: str | None = None,
 ) -> tuple[Any, ...]:
     """A row for `transaction.audit`: who, when, which verb, from what to what, why."""
-    if not isinstance(item.actor, str) or not item.actor.strip():
-        raise InvalidValue("actor", "a name that is not blank is expected")
     texts = (json.dumps(before, sort_keys=True), json.dumps(after, sort_keys=True))
     return (tx.now, item.actor, verb or tx.verb, job, subject, *texts, item.reason, item.command_id)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from runtime.protocol.errors import ItemError
+from runtime.protocol.errors import InvalidValue, ItemError
 from runtime.protocol.lifecycle import Facts, Phase
 from runtime.protocol.records import Answer, Renewal
 from runtime.protocol.verdicts import Verdict
@@ -16,7 +16,11 @@ def renew(tx: Transaction, items: Sequence[Renewal]) -> list[Answer | ItemError]
     answers: list[Answer | ItemError] = []
     changed: dict[int, Facts] = {}
     for item in items:
-        judged = callbacks.judge(item.token)
+        try:
+            judged = callbacks.judge(item.token, item.worker)
+        except InvalidValue as error:
+            answers.append(error)
+            continue
         if judged is None:
             answers.append(NO_SUCH_JOB)
             continue

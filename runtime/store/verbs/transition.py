@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from runtime.protocol.canonical import check_integer, check_reason
+from runtime.protocol.canonical import check_flag, check_integer, check_reason
 from runtime.protocol.errors import InvalidValue, ItemError
 from runtime.protocol.lifecycle import Phase
 from runtime.protocol.records import Answer, Transition
@@ -61,11 +61,12 @@ def transition(tx: Transaction, items: Sequence[Transition]) -> list[Answer | It
 
 
 def _check(item: Transition) -> None:
-    if item.action not in ACTIONS:
+    if not isinstance(item.action, str) or item.action not in ACTIONS:
         raise InvalidValue("action", f"drain, pause or resume is expected, got {item.action!r}")
     check_integer(item.expected_version, "expected_version")
     if item.reason is not None:
         check_reason(item.reason)
+    check_flag(item.pause_when_empty, "pause_when_empty")
     if item.pause_when_empty and item.action != "drain":
         raise InvalidValue("pause_when_empty", "goes with drain only")
 

@@ -1,0 +1,2 @@
+-- write: rows of one's own tables and admissions; the statements are those of admit.
+-- uses: load_control known routes flows new_flows jobs payloads grown refresh tally control
