@@ -232,7 +232,7 @@ class Store(Operators):
     async def wait_done(self, id: str, timeout: float | None = None) -> Finished:  # noqa: A002
         """Wait until a job is done and give its record with effects; `result` of it is the last step's value.
 
-        Raises `NoSuchJob`, or `TimeoutError` after `timeout` seconds. A quarantined job may be redriven: it is waited for.
+        Raises `NoSuchJob`, or `TimeoutError` after `timeout` seconds. A quarantined job is waited for as well.
         """
         changed = asyncio.Event()
         stop = self.subscribe(changed.set)

@@ -19,7 +19,7 @@ app.schema("ledger", "create table ledger (job text primary key, units integer n
 
 @app.step
 async def credit(ctx: Context, *, per_unit: int = 0, flat: int = 0) -> int:
-    if ctx.payload.get("fails") and ctx.attempt == 1:
+    if per_unit and ctx.payload.get("fails") and ctx.attempt == 1:
         raise RuntimeError("once")
     return int(ctx.payload["units"] * per_unit + flat)
 
