@@ -3,13 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
-import msgspec
-
 from runtime.protocol.canonical import canonical, check_name, decode
 from runtime.protocol.errors import HandlerMismatch, InvalidValue, ItemError
 from runtime.protocol.manifest import Manifest, check_manifest
 from runtime.protocol.records import Admission, Answer
 from workers.handlers import Bound, Handler, examine, mismatches
+from workers.payloads import fitting
 from workers.ports import Admitting, Declaring
 from workers.steps import HandlerName, Written, plan
 
@@ -130,19 +129,11 @@ class App:
         return Admission(name, id, self.checked(payload, name), flow, width)
 
     def checked(self, payload: Any, workflow: str | None = None) -> Any:
-        """The payload as plain JSON data, once it fits the Struct."""
+        """The payload as plain JSON data, once it fits the Struct; `InvalidValue` names the place."""
         shape = self.payload
         if isinstance(shape, Mapping):
             shape = shape.get(self.name if workflow is None else workflow)
-        if isinstance(payload, msgspec.Struct):
-            payload = msgspec.to_builtins(payload)
-        canonical(payload, "payload")
-        if shape is not None:
-            try:
-                msgspec.convert(payload, shape)
-            except msgspec.ValidationError as error:
-                raise _misfit(error) from None
-        return payload
+        return fitting(payload, shape)
 
     async def admit(
         self,
@@ -194,8 +185,3 @@ class App:
         params = decode(canonical(step.params, "params"))
         mutable = any(isinstance(value, (dict, list)) for value in params.values())
         return Bound(step, handler.function, handler.kind, params, mutable, step.on_lapse == "hold")
-
-
-def _misfit(error: msgspec.ValidationError) -> InvalidValue:
-    expected, _, place = str(error).partition(" - at `$")
-    return InvalidValue("payload" + place.rstrip("`"), expected)

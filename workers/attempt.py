@@ -7,6 +7,7 @@ cancellation from outside does, and only once the handler has ended.
 
 import copy
 import math
+from contextlib import suppress
 
 from anyio import CancelScope, current_time
 from anyio.lowlevel import checkpoint_if_cancelled
@@ -48,13 +49,13 @@ async def run(context: Context, bound: Bound, rooms: Rooms) -> Ending:
         with scope:
             if bound.kind is Kind.LOOP:
                 ending = await _in_loop(context, bound)
-            elif bound.kind is Kind.THREAD:
-                ending = await rooms.threads.call(bound.function, context, context.parameters)
             else:
-                ending = await rooms.processes.call(context, bound)
-    except Exception as error:
-        scope.deadline = math.inf
-        return Raised(error)
+                ending = await _elsewhere(context, bound, rooms)
+    except RuntimeError:
+        _unwind(scope)
+        return Finding(
+            "fail", "the handler left a cancel scope or a task group open (or an async generator that holds one)"
+        )
     if scope.cancel_called:
         return OutOfTime(bound.step.time_limit, _afterwards(ending))
     return ending if ending is not None else Raised(RuntimeError("the handler ended in no known way"))
@@ -80,6 +81,27 @@ async def _in_loop(context: Context, bound: Bound) -> Ending:
         return Raised(error)
     await checkpoint_if_cancelled()
     return Returned(value)
+
+
+async def _elsewhere(context: Context, bound: Bound, rooms: Rooms) -> Ending:
+    try:
+        if bound.kind is Kind.THREAD:
+            return await rooms.threads.call(bound.function, context, context.parameters)
+        return await rooms.processes.call(context, bound)
+    except Exception as error:
+        return Raised(error)
+
+
+def _unwind(scope: CancelScope) -> None:
+    """Cancel and leave the scopes that a handler left open, innermost first, so that its task can be used again.
+
+    anyio has no public way to find them; where this one is gone the error of the scope outside reports the fault.
+    """
+    for inner in tuple(getattr(scope, "_child_scopes", ())):
+        inner.cancel()
+        _unwind(inner)
+    with suppress(RuntimeError):
+        scope.__exit__(None, None, None)
 
 
 def _afterwards(ending: Ending | None) -> str:

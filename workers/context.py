@@ -41,6 +41,11 @@ class Facts:
         return self.claim.token.job
 
     @property
+    def job(self) -> str:
+        """The same as `id`, as records and logs call it."""
+        return self.claim.token.job
+
+    @property
     def workflow(self) -> str:
         """The job's workflow."""
         return self.claim.workflow

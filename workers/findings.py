@@ -1,5 +1,6 @@
 """How a handler's attempt may end, and what each ending means."""
 
+from collections.abc import Coroutine
 from typing import Any, NamedTuple, TypeAlias
 
 from runtime.protocol.canonical import canonical, cut
@@ -95,6 +96,9 @@ def _unstorable(value: object) -> Finding | None:
     try:
         canonical(value)
     except InvalidValue as error:
+        if isinstance(value, Coroutine):
+            value.close()
+            return Finding("quarantine", "the handler is a `def` that returned a coroutine: write it as `async def`")
         return refused(error)
     except Exception as error:
         return Finding("quarantine", cut(f"the handler's value cannot be stored: {reason_of(error)}"))

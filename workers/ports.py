@@ -13,7 +13,7 @@ Params = Sequence[Any] | Mapping[str, Any]
 class Source(Protocol):
     """Reads for handlers."""
 
-    async def effects(self, job: str) -> Sequence[Effect]:
+    async def effects(self, job: str, /) -> Sequence[Effect]:
         """The committed effects of a job, in the order of its steps."""
 
     async def query(self, sql: str, params: Params = ()) -> Sequence[Any]:

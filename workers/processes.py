@@ -37,6 +37,7 @@ from workers.lines import (
 from workers.reasons import reason_of
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
+GONE_WITHIN_S = 1.0
 BROKEN = (EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.IncompleteRead, OSError)
 
 
@@ -137,6 +138,9 @@ class Child:
             await self._process.aclose()
 
     async def _end(self) -> str:
+        # A process that has ended is waited for, not killed: a signal would take its exit code from under the loop.
+        with anyio.move_on_after(GONE_WITHIN_S, shield=True):
+            await self._process.wait()
         await self.kill()
         code = self._process.returncode
         return f"ended by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from runtime.protocol.errors import HandlerMismatch
+from workers.handlers import Kind
 
 if TYPE_CHECKING:
     from workers.app import App
@@ -18,9 +19,8 @@ def load(target: str) -> "App":
     """The app behind a target; `HandlerMismatch` says what is not there."""
     from workers.app import App
 
-    where, _, name = target.rpartition(":")
-    if not where or not name:
-        raise HandlerMismatch(f"{target!r} names no app: 'module:app' is expected")
+    where, _, name = target.partition(":")
+    name = name or "app"
     if where.endswith(".py"):
         spec = importlib.util.spec_from_file_location(FILE_MODULE, where)
         if spec is None or spec.loader is None:
@@ -44,6 +44,20 @@ def locate(app: "App", modules: Iterable[str]) -> str | None:
             if value is app:
                 return f"{_importable(name)}:{attribute}"
     return None
+
+
+def target_of(app: "App", given: str | None) -> str | None:
+    """How the processes of `process=True` handlers import the app; None if it has no such handlers."""
+    in_processes = [handler for handler in app.handlers.values() if handler.kind is Kind.PROCESS]
+    if given is not None or not in_processes:
+        return given
+    found = locate(app, [handler.function.__module__ for handler in in_processes])
+    if found is None:
+        raise HandlerMismatch(
+            f"handler {in_processes[0].name!r} has process=True, and its process has to import app {app.name!r}: "
+            f"assign the app to a name at the top level of the handler's module, or pass target='module:app'"
+        )
+    return found
 
 
 def _importable(name: str) -> str:

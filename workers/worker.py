@@ -1,27 +1,25 @@
 """Worker: takes a claim, runs one attempt, hands over the outcome. The scheduler decides when."""
 
-import logging
 import os
 import socket
 import uuid
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from runtime.protocol.canonical import cut
-from runtime.protocol.errors import HandlerMismatch, InvalidValue, ItemError, RegistryDamaged, Undeclared
+from runtime.protocol.errors import InvalidValue, ItemError, RegistryDamaged, Undeclared
 from runtime.protocol.ports import Outcome
 from runtime.protocol.records import Callback, Claim, Commit
 from runtime.protocol.records import Worker as WorkerRecord
 from workers.app import App
 from workers.attempt import Rooms, begin, decide, run
 from workers.findings import Finding, classify, refused
-from workers.handlers import Bound, Kind
+from workers.handlers import Bound
+from workers.notes import logger, naming, note
 from workers.ports import Source
 from workers.processes import Processes
-from workers.target import locate
+from workers.target import target_of
 from workers.threads import Threads
-
-logger = logging.getLogger("keepstep.worker")
 
 
 class Worker:
@@ -49,6 +47,7 @@ class Worker:
         self.app = app
         self._record = WorkerRecord.declaring(id or new_id(), *app.manifests)
         self._steps = {manifest.digest: app.bind(manifest) for manifest in app.manifests}
+        self._declared = dict(self._steps)
         self._dropped: dict[str, str] = {}
         self._interrupted: set[tuple[str, int]] = set()
         self._rooms = Rooms(
@@ -56,7 +55,7 @@ class Worker:
             store_id,
             wall=clock == "wall",
             threads=Threads(concurrency),
-            processes=Processes(concurrency, _target(app, target)),
+            processes=Processes(concurrency, target_of(app, target)),
         )
 
     @property
@@ -67,7 +66,7 @@ class Worker:
     async def run(self, claim: Claim) -> Outcome:
         """One attempt. Raises only when it is cancelled from outside, and then once its handler has ended."""
         try:
-            bound = self._steps[claim.token.digest][claim.token.cursor]
+            bound = self._declared[claim.token.digest][claim.token.cursor]
         except (KeyError, IndexError):
             return self._unresolved(claim)
         context = begin(claim, bound, self._rooms)
@@ -79,7 +78,7 @@ class Worker:
             raise
         finding = classify(ending, hold=bound.hold)
         if isinstance(finding, Finding):
-            _log(claim, bound, finding)
+            note(claim, bound, finding)
         return decide(finding, claim, context, self._record)
 
     def abandoned(self, claim: Claim, reason: str) -> Outcome:
@@ -100,12 +99,12 @@ class Worker:
                 return None
             return self._callback(claim, "quarantine" if self._holds(claim) else "release", str(error))
         if not isinstance(outcome.item, Commit):
-            logger.error("%s was refused: %s", outcome.verb, error, extra=_names(claim, None))
+            logger.error("%s was refused: %s", outcome.verb, error, extra=naming(claim, None))
             return None
         finding = Finding("fail", str(error))
         if isinstance(error, InvalidValue):
             finding = refused(error)
-        _log(claim, self._bound(claim), finding)
+        note(claim, self._bound(claim), finding)
         return self._callback(claim, finding.verb, finding.reason)
 
     async def aclose(self) -> None:
@@ -127,13 +126,14 @@ class Worker:
             return self._callback(claim, "release", self._dropped[digest])
         what = f"has no step {cursor}" if digest in self._steps else "is not declared"
         finding = Finding("fail", f"worker {self._record.id!r} cannot run this step: definition {digest} {what} here")
-        _log(claim, None, finding)
+        note(claim, None, finding)
         return self._callback(claim, finding.verb, finding.reason)
 
     def _drop(self, digest: str, reason: str) -> None:
         if digest in self._dropped:
             return
         self._dropped[digest] = reason
+        self._declared.pop(digest, None)
         kept = {known: manifest for known, manifest in self._record.manifests.items() if known != digest}
         self._record = WorkerRecord(self._record.id, kept)
         logger.critical("worker %s no longer declares definition %s: %s", self._record.id, digest, reason)
@@ -153,40 +153,3 @@ class Worker:
 def new_id() -> str:
     """A worker's id: the host, the process, and something random, since a process id comes back."""
     return f"{socket.gethostname()[:64] or 'host'}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-
-
-def _target(app: App, given: str | None) -> str | None:
-    in_processes = [handler for handler in app.handlers.values() if handler.kind is Kind.PROCESS]
-    if given is not None or not in_processes:
-        return given
-    found = locate(app, [handler.function.__module__ for handler in in_processes])
-    if found is None:
-        raise HandlerMismatch(
-            f"handler {in_processes[0].name!r} has process=True, and its process has to import app {app.name!r}: "
-            f"assign the app to a name at the top level of the handler's module, or pass target='module:app'"
-        )
-    return found
-
-
-def _names(claim: Claim, bound: Bound | None) -> dict[str, Any]:
-    return {
-        "job": claim.token.job,
-        "flow": claim.flow,
-        "step": bound.step.name if bound is not None else claim.token.cursor,
-        "generation": claim.token.generation,
-        "handler": bound.step.op if bound is not None else None,
-    }
-
-
-def _log(claim: Claim, bound: Bound | None, finding: Finding) -> None:
-    names = _names(claim, bound)
-    level = logging.ERROR if finding.verb == "quarantine" else logging.WARNING
-    logger.log(
-        level,
-        "%s: job %s, flow %s, step %s, generation %s, handler %s: %s%s",
-        finding.verb,
-        *names.values(),
-        finding.reason,
-        f"\n{finding.trace}" if finding.trace else "",
-        extra=names,
-    )
