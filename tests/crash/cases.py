@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from demos.scenarios.stage import LAPSED, points, take
 from demos.scenarios.world import step
 from runtime.protocol.manifest import Manifest
-from runtime.protocol.records import Claim, Worker
+from runtime.protocol.records import Admission, Claim, Worker
 from runtime.protocol.verdicts import OnLapse
 from runtime.store.store import Store
 
@@ -207,6 +207,20 @@ async def own_tables(store: Store) -> Arguments:
     return {"name": "notes", "sql": "create table note (text text) strict; create index by_text on note (text)"}
 
 
+async def writing(store: Store) -> Arguments:
+    """A row of one's own with an admission into a flow that exists."""
+    await store.ensure_schema("notes", "create table note (text text) strict")
+    await job(store, "first", flow="a")
+    row = ("insert into note (text) values (?)", ("a note",))
+    return {"statements": [row], "admit": [Admission("points", "job", UNITS, "a")], "now": 1}
+
+
+async def writing_first(store: Store) -> Arguments:
+    """The same into a new flow."""
+    arguments = await writing(store)
+    return {**arguments, "admit": [Admission("points", "job", UNITS, "b")]}
+
+
 def commanded(prepare: Callable[[Store], Awaitable[Arguments]]) -> Callable[[Store], Awaitable[Arguments]]:
     """The same call under a command id: repeated, it answers as the first time."""
 
@@ -251,6 +265,8 @@ CASES = (
     Case("transition", busy, "busy", "busy"),
     Case("transition", pausing, "paused", "stale"),
     Case("transition", resuming, "open", "stale"),
+    Case("write", writing, "accepted", "replay"),
+    Case("write", writing_first, "accepted", "replay"),
     Case("announce", announcing, "None", "None"),
     Case("withdraw", withdrawing, "None", "None"),
     Case("ensure_schema", own_tables, "True", "False"),

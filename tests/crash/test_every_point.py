@@ -19,6 +19,9 @@ from tests.crash.cases import CASES, ONE, V1, V2, Arguments, Case
 from tests.crash.invariants import check
 
 AT_ONCE = 2
+OWN_TABLES = (
+    "select name from sqlite_schema where type = 'table' and name not like 'keepstep%' and name not like 'sqlite%'"
+)
 
 
 class Rehearsal(NamedTuple):
@@ -40,12 +43,17 @@ async def opened(path: Path) -> Store:
 async def look(path: Path) -> Any:
     """The whole file, read on a fresh connection."""
     async with await opened(path) as store:
-        return tables(await store.dump())
+        found = tables(await store.dump())
+        for (name,) in await store.query(OWN_TABLES):
+            found[name] = await store.query(f"select * from {name}")
+        return found
 
 
 async def word(store: Store, verb: str, arguments: Arguments) -> str:
     """The call's answer as one word."""
     answer = await getattr(store, verb)(**arguments)
+    if isinstance(answer, list):
+        (answer,) = answer
     if isinstance(answer, Answer):
         return str(answer.verdict)
     return f"{len(answer.claims)} claimed" if isinstance(answer, Claims) else str(answer)
