@@ -1,0 +1,86 @@
+"""new: a starting app, one test, and a systemd unit, in a folder of their own; each runs at once."""
+
+import keyword
+import os
+import sys
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from runtime.cli.exits import Exit, Stop
+from runtime.cli.output import say, show
+
+TEMPLATES = {"app.py.txt": "{name}.py", "test.py.txt": "test_{name}.py", "unit.txt": "{name}.service"}
+
+
+def new(
+    name: Annotated[str, Parameter(help="The app's name, also its module's: a Python identifier.")],
+    /,
+    *,
+    into: Annotated[Path | None, Parameter(help="The folder to write into. Default: one of that name, here.")] = None,
+) -> int:
+    """Write a starting app, a test and a systemd unit into a folder.
+
+    ```
+    python -m runtime new myapp
+    cd myapp
+    python -m runtime work myapp:app --db myapp.db                             (in one terminal)
+    python -m runtime admit myapp job-1 --payload '{"n": 20}' --db myapp.db    (in another)
+    python -m runtime jobs show job-1 --db myapp.db
+    ```
+
+    Nothing that exists is written over.
+    """
+    if (
+        not name.isidentifier()
+        or keyword.iskeyword(name)
+        or name in sys.stdlib_module_names
+        or name in ("runtime", "workers")
+    ):
+        raise Stop(
+            f"{name!r} cannot be a module's name: a Python identifier that is not taken is expected, such as myapp"
+        )
+    folder = (into or Path(name)).absolute()
+    texts = {folder / target.format(name=name): _filled(source, name, folder) for source, target in TEMPLATES.items()}
+    for path in texts:
+        if os.path.lexists(path):
+            raise Stop(f"{path} exists and is left as it is; choose another name, or another folder with --into")
+    try:
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        for path, text in texts.items():
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        raise Stop(f"{folder}: cannot be written ({error.strerror})", Exit.UNAVAILABLE) from None
+    for path in texts:
+        show(str(path))
+    say(_next(name, folder))
+    return Exit.OK
+
+
+def _filled(source: str, name: str, folder: Path) -> str:
+    text = files("runtime.cli").joinpath("templates", source).read_text("utf-8")
+    return Template(text).substitute(name=name, folder=_unit(str(folder)), python=_unit(sys.executable))
+
+
+def _unit(path: str) -> str:
+    """A path as systemd reads it: percent signs start its specifiers."""
+    return path.replace("%", "%%")
+
+
+def _next(name: str, folder: Path) -> str:
+    database = f"--db {name}.db"
+    return "\n".join(
+        (
+            "next:",
+            f"  cd {folder}",
+            f"  python -m runtime work {name}:app {database}                             (in one terminal)",
+            f"  python -m runtime admit {name} job-1 --payload '{{\"n\": 20}}' {database}    (in another)",
+            f"  python -m runtime jobs show job-1 {database}",
+            f"  python -m pytest test_{name}.py",
+            f"  systemctl --user link {folder / name}.service && systemctl --user start {name}",
+        )
+    )
