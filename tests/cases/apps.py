@@ -1,0 +1,56 @@
+"""Apps whose handlers cases run in processes of their own. Every handler notes that it has begun."""
+
+import os
+from typing import Any
+
+import anyio
+
+from tests.cases.notes import gate, note
+from workers import App, Context, step
+
+app = App("cases", abi="cases/1")
+app.schema("cases", "create table done_call (job text, step text, generation integer) strict")
+
+
+@app.step
+async def quick(ctx: Context, *, seconds: float = 0) -> str:
+    """Ends at once, or after so many seconds; its own row is written with the effect."""
+    note(ctx, "begin")
+    if seconds:
+        await anyio.sleep(seconds)
+    ctx.execute("insert into done_call (job, step, generation) values (?, ?, ?)", (ctx.id, ctx.step, ctx.generation))
+    note(ctx, "end")
+    return ctx.step
+
+
+@app.step
+async def gated(ctx: Context) -> str:
+    """Waits for the gate that its payload names; it can be cancelled."""
+    note(ctx, "begin")
+    await gate(ctx.payload["gate"])
+    note(ctx, "end")
+    return "through"
+
+
+@app.step
+async def echo(ctx: Context) -> object:
+    """Its payload, as it arrived."""
+    note(ctx, "begin", payload=ctx.payload)
+    return ctx.payload
+
+
+@app.step
+async def dies(ctx: Context) -> None:
+    """Ends the whole process, as the kernel does when memory is short."""
+    note(ctx, "begin")
+    os._exit(137)
+
+
+SHORT: dict[str, Any] = {"lease": 500, "base": 100, "ceiling": 1_000, "time_limit": "1h"}
+QUICK = app.manifest([step("only", quick, **SHORT)], workflow="quick")
+GATED = app.manifest([step("only", gated, **SHORT)], workflow="gated")
+GATED_TWICE = app.manifest([step("only", gated, **{**SHORT, "budget": 2})], workflow="gated-twice")
+ECHO = app.manifest([step("only", echo, **SHORT)], workflow="echo")
+DIES = app.manifest([step("only", dies, **SHORT)], workflow="dies")
+TWO = app.manifest([step("first", quick, **SHORT), step("second", quick, **SHORT)], workflow="two")
+THREE = app.manifest([step(name, quick, **SHORT) for name in ("first", "second", "third")], workflow="three")
