@@ -27,8 +27,8 @@ python -m runtime drain --wait --db app.db     finish everything, then pause
 Every flag has an environment twin: `RUNTIME_DB=app.db` stands for `--db app.db`.
 """
 
-RUN, LOOK, OPERATE, TRY = (
-    Group(name, sort_key=place) for place, name in enumerate(("Running", "Looking", "Operating", "Trying"))
+RUN, LOOK, OPERATE, TRY, ABOUT = (
+    Group(name, sort_key=place) for place, name in enumerate(("Running", "Looking", "Operating", "Trying", "Help"))
 )
 
 COMMANDS = (
@@ -54,26 +54,31 @@ COMMANDS = (
 )
 
 
-def build() -> App:
-    """The root App with every command registered by name."""
+def build(chosen: str | None = None) -> App:
+    """The root App with every command registered by name; the `chosen` one shows its own, longer help."""
     app = App(
         name="python -m runtime",
         help=HELP,
         help_format="markdown",
         config=Env("RUNTIME_", command=False),
         version=_version,
-        group_commands=Group("Help", sort_key=9),
     )
+    for flag in ("--help", "--version"):
+        app[flag].group = ABOUT
     for group, name, target, text in COMMANDS:
-        app.command(target, name=name, help=text, group=group)
+        if name == chosen:
+            app.command(target, name=name, group=group)
+        else:
+            app.command(target, name=name, help=text, group=group)
     return app
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code. A foreseeable fault is one line on stderr, never a traceback."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        result = build()(
-            list(sys.argv[1:] if arguments is None else arguments),
+        result = build(next((word for word in given if not word.startswith("-")), None))(
+            given,
             exit_on_error=False,
             print_error=False,
             result_action="return_value",

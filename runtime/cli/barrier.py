@@ -28,7 +28,9 @@ async def drain(
     *,
     db: Db,
     wait: Annotated[bool, Parameter(negative=(), help="Stay until it is paused; shows what is left and why.")] = False,
-    timeout: Annotated[Duration | None, Parameter(help="With --wait: give up after this long, still draining.")] = None,
+    timeout: Annotated[
+        Duration | None, Parameter(help="With --wait: give up after this (30s, 15m), still draining.")
+    ] = None,
     pause: Annotated[
         bool, Parameter(help="Pause by itself when nothing is unfinished; --no-pause leaves that to you.")
     ] = True,
@@ -44,8 +46,8 @@ async def drain(
     whatever is quarantined or held needs a person (`why drain` names it). Then the store is paused until `resume`.
 
     ```
-    drain --db app.db                         close admission; a live pool pauses when all is done
-    drain --wait --timeout 15m --db app.db    and stay until it is paused
+    drain --db app.db                        a live pool pauses when all is done
+    drain --wait --timeout 15m --db app.db   stay until it is paused
     ```
 
     Exit 0 paused, or draining without --wait; 3 not drained by the deadline (still draining); 4 the version has moved
