@@ -35,8 +35,8 @@ def arrow(x1: float, y1: float, x2: float, y2: float) -> str:
 
 def job(x: float, y: float, label: str, color: str) -> str:
     """A job: a square in the colour of the definition that it is pinned to."""
-    label = text(x + 17, y + 18, label, size=12, color="#ffffff", anchor="middle")
-    return box(x, y, 34, 26, fill=color, stroke=color) + label
+    words = text(x + 17, y + 18, label, size=12, color="#ffffff", anchor="middle")
+    return box(x, y, 34, 26, fill=color, stroke=color) + words
 
 
 def flow(y: float, name: str, note: str, jobs: list[tuple[str, str]], served: int) -> list[str]:
@@ -44,7 +44,8 @@ def flow(y: float, name: str, note: str, jobs: list[tuple[str, str]], served: in
     parts = [box(250, y, 330, 46, fill="#f5f7fa"), text(260, y + 19, name, bold=True)]
     parts.append(text(260, y + 36, note, size=11, color=SOFT))
     parts += [job(458 - 40 * place, y + 10, label, color) for place, (label, color) in enumerate(jobs)]
-    return [*parts, text(572, y + 28, f"served {served}", size=11, color=SOFT, anchor="end"), arrow(580, y + 23, 622, 200)]
+    parts.append(text(572, y + 28, f"served {served}", size=11, color=SOFT, anchor="end"))
+    return [*parts, arrow(580, y + 23, 622, 200)]
 
 
 def picture() -> str:
