@@ -13,6 +13,8 @@ from demos.library.text import extract, statistics
 from workers import App, step
 
 HUGE_BYTES = 4 * 1024 * 1024
+# a file's own faults are values, so only a process that was killed uses attempts: many kills must not use them up
+BUDGET = 1_000
 LEASE = "2s"
 
 SCHEMA = """
@@ -122,11 +124,11 @@ on conflict (path) do update set
 
 LIMIT = {"huge_bytes": HUGE_BYTES}
 V1_STEPS = [
-    step("read", read_file, LIMIT, lease=LEASE),
-    step("extract", extract_contents, LIMIT, lease=LEASE),
-    step("index", index_text, LIMIT, lease=LEASE),
+    step("read", read_file, LIMIT, lease=LEASE, budget=BUDGET),
+    step("extract", extract_contents, LIMIT, lease=LEASE, budget=BUDGET),
+    step("index", index_text, LIMIT, lease=LEASE, budget=BUDGET),
 ]
-V2_STEPS = [*V1_STEPS, step("statistics", word_statistics, {**LIMIT, "most": 20}, lease=LEASE)]
+V2_STEPS = [*V1_STEPS, step("statistics", word_statistics, {**LIMIT, "most": 20}, lease=LEASE, budget=BUDGET)]
 V1 = app.manifest(V1_STEPS, current=True)
 V2 = app.manifest(V2_STEPS)
 Definition = Literal["v1", "v2"]

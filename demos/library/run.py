@@ -8,19 +8,24 @@ from itertools import islice
 
 import anyio
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from demos.library.app import DEFINITIONS, app
 from demos.library.find import Found, admission, walk
 from demos.library.report import search, summary
 from runtime.embed import run
 from runtime.protocol.errors import ItemError
-from runtime.protocol.records import Admission
+from runtime.protocol.records import Admission, Snapshot
 from runtime.protocol.verdicts import Verdict
+from runtime.stopping import Stop
 from runtime.store.store import Store
 
 BATCH = 500
 LOOK_S = 0.1
+GRACE_S = 10.0
+HARD_LIMIT_S = 5.0
+NOTHING_LEFT = "nothing is left to do"
+GOING_ON = ("ready", "waiting", "inflight")
 EXIT_UNFINISHED = 1
 EXIT_CLOSED = 5
 
@@ -40,13 +45,17 @@ async def library(
             err.print(f"{folder}: {sum(taken):,} files, {taken[0]:,} of them new or changed ({definition})")
         waiting = await _unfinished(store)
         _say_left_over(err, before)
-        async with _progress(store, err, {name: count for name, count in waiting.items() if count}):
-            await run(app, store, concurrency=concurrency, until_idle=True)
+        stop = Stop(GRACE_S, HARD_LIMIT_S)
+        async with _watched(store, err, waiting, stop):
+            await run(app, store, concurrency=concurrency, stop=stop, owns_process=True)
         left = await _unfinished(store)
         finished = {_titled(name): count - left[name] for name, count in waiting.items() if count}
         sound = await summary(store.query, out, folder, finished, time.monotonic() - started)
+    if any(left.values()) and stop.cause != NOTHING_LEFT:
+        err.print(f"stopped as asked; {sum(left.values()):,} files are left, the same command goes on with them")
+        return 0
     if any(left.values()):
-        err.print(f"{sum(left.values()):,} jobs are unfinished: `python -m runtime why drain --db {db}` says why")
+        err.print(f"{sum(left.values()):,} files are unfinished: `python -m runtime why drain --db {db}` says why")
     if not sound or any(left.values()):
         return EXIT_UNFINISHED
     return 0 if taken is not None else EXIT_CLOSED
@@ -105,28 +114,37 @@ async def _point(store: Store, definition: str) -> None:
 
 
 async def _unfinished(store: Store) -> dict[str, int]:
-    counts = (await store.snapshot()).unfinished_by_definition
+    return _by_name(await store.snapshot())
+
+
+def _by_name(seen: Snapshot) -> dict[str, int]:
+    counts = seen.unfinished_by_definition
     return {name: counts.get(manifest.digest, 0) for name, manifest in DEFINITIONS.items()}
 
 
 @asynccontextmanager
-async def _progress(store: Store, err: Console, waiting: dict[str, int]) -> AsyncIterator[None]:
-    """A bar for each definition that has unfinished jobs, each with its own list of steps."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, disable=not waiting) as progress:
-        bars: dict[str, TaskID] = {}
-        for name, count in waiting.items():
-            bars[name] = progress.add_task(_titled(name), total=count)
+async def _watched(store: Store, err: Console, waiting: dict[str, int], stop: Stop) -> AsyncIterator[None]:
+    """A bar for each definition that has unfinished jobs, with its own list of steps; asks to stop when none is left.
 
-        async def look() -> None:
-            left = await _unfinished(store)
+    Claims of a process that was killed come back when their leases have lapsed: until then there is something to wait
+    for, even if nothing can be claimed.
+    """
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    begun = {name: count for name, count in waiting.items() if count}
+    with Progress(*columns, console=err, disable=not begun) as progress:
+        bars = {name: progress.add_task(_titled(name), total=count) for name, count in begun.items()}
+
+        async def look() -> bool:
+            seen = await store.snapshot()
+            left = _by_name(seen)
             for name, bar in bars.items():
-                progress.update(bar, completed=max(0, waiting[name] - left[name]))
+                progress.update(bar, completed=max(0, begun[name] - left[name]))
+            return any(left.values()) and any(seen.jobs[state] for state in GOING_ON)
 
         async def watch() -> None:
-            while True:
-                await look()
+            while await look():  # noqa: ASYNC110  other processes may be at it too
                 await anyio.sleep(LOOK_S)
+            stop.ask(NOTHING_LEFT)
 
         async with anyio.create_task_group() as group:
             group.start_soon(watch)

@@ -1,0 +1,122 @@
+"""The library's main job on a small folder: every cause, a second run, two definitions, kills at named points."""
+
+import os
+import re
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from rich.console import Console
+
+from demos.library.app import HUGE_BYTES
+from demos.library.run import library, look_up
+from demos.scenarios.gate import environment
+from runtime.store.store import Store
+
+FILES = 30
+SOUND = "nothing was indexed twice:"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with files that can be used and files that cannot."""
+    place = tmp_path / "shelf"
+    for number in range(FILES):
+        (place / f"part{number % 3}").mkdir(parents=True, exist_ok=True)
+        (place / f"part{number % 3}" / f"{number}.md").write_text(f"# Title {number}\n\nword{number} common\n")
+    (place / "empty.txt").touch()
+    (place / "binary.dat").write_bytes(b"\x80\x00")
+    with (place / "huge.txt").open("wb") as file:
+        file.truncate(HUGE_BYTES + 1)
+    return place
+
+
+async def work(folder: Path, db: Path, definition: str = "v1") -> tuple[int, str]:
+    """One run: its exit code and what it said."""
+    said = StringIO()
+    console = Console(file=said, soft_wrap=True, highlight=False)
+    code = await library(str(folder), str(db), definition=definition, out=console, err=console)
+    return code, said.getvalue()
+
+
+async def rows(db: Path, sql: str) -> list[Any]:
+    """The rows of a query."""
+    async with await Store.open(db, create=False) as store:
+        return list(await store.query(sql))
+
+
+async def test_every_file_ends_done_and_the_causes_are_told_apart(folder: Path, tmp_path: Path) -> None:
+    code, said = await work(folder, tmp_path / "library.db")
+    assert code == 0
+    assert re.search(r"\b30  in the index", said)
+    for cause, name in (("undecodable", "binary.dat"), ("empty", "empty.txt"), ("huge", "huge.txt")):
+        assert re.search(rf"\b1  skipped: {cause} \(for example {name}\)", said)
+    assert f"{SOUND} 33 jobs wrote to the index 33 times; it has 30 rows for 30 different paths" in said
+    flows = await rows(tmp_path / "library.db", "select name, width from keepstep_flow order by name")
+    assert [tuple(row) for row in flows] == [(".", 8), ("part0", 8), ("part1", 8), ("part2", 8)]
+
+
+async def test_a_second_run_takes_up_only_what_is_new_or_changed(folder: Path, tmp_path: Path) -> None:
+    db = tmp_path / "library.db"
+    await work(folder, db)
+    (folder / "part0" / "0.md").write_text("# Another title\n")
+    (folder / "new.md").write_text("# New\n")
+    code, said = await work(folder, db)
+    assert code == 0
+    assert "34 files, 2 of them new or changed (v1)" in said
+    assert "35 jobs wrote to the index 35 times; it has 31 rows for 31 different paths" in said
+    titles = await rows(db, "select title from library_document where path like '%/part0/0.md'")
+    assert [row[0] for row in titles] == ["Another title"]
+
+
+async def test_the_same_tree_in_another_folder_is_a_job_of_its_own(folder: Path, tmp_path: Path) -> None:
+    db = tmp_path / "library.db"
+    await work(folder, db)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "empty.txt").touch()
+    found = (folder / "empty.txt").stat()
+    os.utime(other / "empty.txt", ns=(found.st_atime_ns, found.st_mtime_ns))
+    _, said = await work(other, db)
+    assert "1 files, 1 of them new or changed" in said
+
+
+async def test_a_database_inside_the_folder_is_no_document(folder: Path) -> None:
+    code, said = await work(folder, folder / "library.db")
+    assert code == 0
+    assert "33 files, 33 of them new or changed" in said
+
+
+async def test_search_ranks_and_shows_where(folder: Path, tmp_path: Path) -> None:
+    await work(folder, tmp_path / "library.db")
+    said = StringIO()
+    console = Console(file=said, soft_wrap=True, highlight=False)
+    assert await look_up(str(folder), str(tmp_path / "library.db"), "word7 common", out=console, err=console) == 0
+    assert " 1. part1/7.md" in said.getvalue()
+    assert "1 files match 'word7 common'" in said.getvalue()
+
+
+@pytest.mark.timeout(120)
+async def test_killed_again_and_again_it_finishes_the_rest_and_indexes_nothing_twice(
+    folder: Path, tmp_path: Path
+) -> None:
+    db = tmp_path / "library.db"
+    kills = ("admit.after_commit", "claim.after_commit:3", "commit_step.before_commit:4", "commit_step.after_commit:2")
+    for at, definition in zip((*kills, "commit_step.after_commit:3"), ("v1", "v1", "v1", "v1", "v2"), strict=True):
+        command = [sys.executable, "-m", "runtime", "demo", "library", str(folder), "--db", str(db)]
+        ended = await anyio.run_process(
+            [*command, "--definition", definition, "--concurrency", "4"], env=environment(at), check=False
+        )
+        assert ended.returncode == 73, f"{at}: {ended.stderr.decode()}"
+    code, said = await work(folder, db)
+    assert code == 0
+    assert "unfinished under v1" in said
+    assert "unfinished under v2" in said
+    assert f"{SOUND} 66 jobs wrote to the index 66 times; it has 30 rows for 30 different paths" in said
+    ((effects, steps),) = await rows(
+        db, "select count(*), count(distinct job || ' ' || step) from keepstep_effect"
+    )
+    assert effects == steps == 33 * 3 + 33 * 4
