@@ -3,11 +3,11 @@
 import hashlib
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
-from anyio import from_thread
+from anyio import current_effective_deadline, from_thread, get_cancelled_exc_class
 
 from runtime.protocol.canonical import canonical
 from runtime.protocol.errors import InvalidValue
@@ -160,11 +160,18 @@ class SyncContext(Facts):
 
     def effect(self, step: str) -> Any:
         """The value that an earlier step of this job committed; see `Context.effect`."""
-        return from_thread.run(self._context.effect, step)
+        return from_thread.run(_unless_cancelled, self._context.effect, step)
 
     def query(self, sql: str, params: Params = ()) -> Any:
         """The rows of one reading statement on the same file."""
-        return from_thread.run(self._context.query, sql, params)
+        return from_thread.run(_unless_cancelled, self._context.query, sql, params)
+
+
+async def _unless_cancelled(ask: Callable[..., Awaitable[Any]], *args: Any) -> Any:
+    # anyio hands a cancellation only to calls that were under way when it came; a later one would wait for ever.
+    if current_effective_deadline() == -math.inf:
+        raise get_cancelled_exc_class()("the attempt is cancelled")
+    return await ask(*args)
 
 
 def by_step(effects: Sequence[Effect]) -> dict[str, Any]:

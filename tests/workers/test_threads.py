@@ -112,8 +112,15 @@ async def test_reading_in_a_thread_gives_way_to_the_time_limit() -> None:
     def reads(ctx: Any) -> Any:
         return ctx.query("select 1")
 
-    outcome = await outcome_of(reads, source=Stuck(), time_limit=1)
-    assert reason(outcome) == "time limit of 1 ms reached: the handler was cancelled"
+    def reads_late(ctx: Any) -> Any:
+        while ctx.time_left:
+            from_thread.run_sync(int)
+        from_thread.run_sync(int)
+        return ctx.query("select 1")
+
+    for handler in (reads, reads_late):
+        outcome = await outcome_of(handler, source=Stuck(), time_limit=5)
+        assert reason(outcome) == "time limit of 5 ms reached: the handler was cancelled"
 
 
 async def test_reading_in_a_thread_gives_way_to_a_cancellation_from_outside() -> None:
