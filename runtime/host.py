@@ -7,15 +7,16 @@ limit ends the process whatever handlers do.
 """
 
 import logging
-import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from functools import partial
 
 import msgspec
 from anyio import CapacityLimiter, Event, create_task_group, move_on_after, to_thread
-from anyio.from_thread import BlockingPortal
 
 from runtime import keeper as keeping
+from runtime.bell import Bell
 from runtime.keeper import Keeper
 from runtime.protocol.ports import Runner, Warden
 from runtime.protocol.verdicts import Mode
@@ -75,28 +76,36 @@ class Host:
 
     async def run(self) -> None:
         """Serve until told to stop, idle (if `until_idle`), or at `max_jobs`; raises what ended it otherwise."""
-        async with BlockingPortal() as portal, create_task_group() as group:
-            ring = self._ringer(portal)
-            self._stop.listen(ring)
-            self._keeper = keeper = self._make_keeper(portal)
+        bell = Bell()
+        ring = partial(bell.call, self._asked_again)
+        self._stop.listen(ring)
+        owned = self._settings.owns_process
+        try:
+            with signals_ask(self._stop, bell, self._asked_again) if owned else nullcontext():
+                await self._serve(bell)
+        finally:
+            self._stop.forget(ring)
+            bell.close()
+
+    async def _serve(self, bell: Bell) -> None:
+        async with create_task_group() as group:
+            self._keeper = keeper = self._make_keeper(bell)
+            group.start_soon(bell.serve)
             group.start_soon(_in_thread, keeper)
             try:
-                if self._settings.owns_process:
-                    group.start_soon(signals_ask, self._stop, self._asked_again)
                 await keeper.wait_opened()
                 group.start_soon(self._warden.run)
                 group.start_soon(self._stopping)
                 self._on_ready()
                 await self._scheduler.run()
             finally:
-                self._stop.forget(ring)
                 keeper.stop()
             group.cancel_scope.cancel()
 
-    def _make_keeper(self, portal: BlockingPortal) -> Keeper:
+    def _make_keeper(self, bell: Bell) -> Keeper:
         places = self._scheduler.places
         watchdog = Watchdog(
-            places, lambda: self._runner.worker, portal, self._stop, owns_process=self._settings.owns_process
+            places, lambda: self._runner.worker, bell, self._stop, owns_process=self._settings.owns_process
         )
         leases = [step.lease for manifest in self._runner.worker.manifests.values() for step in manifest.steps]
         shortest_s = None if self._settings.logical else min(leases, default=30_000) / 1000
@@ -104,21 +113,10 @@ class Host:
             self._open_keeper_desk,
             lambda: self._runner.worker,
             places,
-            portal,
+            bell,
             watchdog,
             shortest_lease_s=shortest_s,
         )
-
-    def _ringer(self, portal: BlockingPortal) -> Callable[[], None]:
-        own = threading.get_ident()
-
-        def ring() -> None:
-            if threading.get_ident() == own:
-                self._asked_again()
-            else:
-                portal.start_task_soon(self._asked_again)
-
-        return ring
 
     def _asked_again(self) -> None:
         self._asked.set()

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import anyio
 from anyio import CancelScope, Event, create_task_group, move_on_after
 from anyio.abc import TaskGroup
-from anyio.from_thread import BlockingPortal
 
+from runtime.bell import Bell
 from runtime.faults import Faults
 from runtime.flight import Flight
 from runtime.places import Places
@@ -65,7 +65,7 @@ class Keeper:
         open_desk: Callable[[], Awaitable[Desk]],
         worker: Callable[[], Worker],
         places: Places,
-        portal: BlockingPortal,
+        bell: Bell,
         watchdog: Watchdog,
         *,
         shortest_lease_s: float | None,
@@ -73,12 +73,12 @@ class Keeper:
         self._open_desk = open_desk
         self._worker = worker
         self._places = places
-        self._portal = portal
+        self._bell = bell
+        self._own_bell = Bell()
         self._watchdog = watchdog
         self._renews = shortest_lease_s is not None
         self._tick_s = min(LONGEST_TICK_S, (shortest_lease_s or 1e9) / TICKS_PER_LEASE)
         self._opened = Event()
-        self._own: BlockingPortal | None = None
         self._alarm: Event | None = None
         self._resting = False
         self._closing = False
@@ -99,30 +99,31 @@ class Keeper:
         """There are claims in flight: do not rest."""
         if self._resting:
             self._resting = False
-            self._ring()
+            self._own_bell.call(self._ring)
 
     def stop(self) -> None:
         """End the thread once what it is doing is done."""
         self._closing = True
-        self._ring()
+        self._own_bell.call(self._ring)
 
     def run(self) -> None:
         """The thread: its own loop, its own store."""
-        anyio.run(self._main)
+        try:
+            anyio.run(self._main)
+        finally:
+            self._own_bell.close()
 
     def _ring(self) -> None:
-        if self._own is not None and self._alarm is not None:
-            try:
-                self._own.start_task_soon(self._alarm.set)
-            except RuntimeError:
-                return
+        if self._alarm is not None:
+            self._alarm.set()
 
     async def _main(self) -> None:
         desk = await self._open_desk()
         try:
             await self._beat(desk)
-            async with BlockingPortal() as self._own, create_task_group() as group:
-                self._portal.start_task_soon(self._opened.set)
+            async with create_task_group() as group:
+                group.start_soon(self._own_bell.serve)
+                self._bell.call(self._opened.set)
                 while not self._closing:
                     await self._pause()
                     self._tick(desk, group)
@@ -188,7 +189,7 @@ class Keeper:
         if isinstance(answer, ItemError):
             log.error("renewing job %r: %s", flight.claim.token.job, answer)
         elif answer.verdict is not Verdict.RENEWED:
-            self._portal.start_task_soon(self._places.lose, flight, answer.verdict)
+            self._bell.call(self._places.lose, flight, answer.verdict)
 
     async def _beat(self, desk: Desk) -> None:
         now = time.monotonic()

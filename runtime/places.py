@@ -71,33 +71,42 @@ class Places:
         flight.cancel()
 
     async def _serve(self, place: Place) -> None:
+        """One task for good. Its scope is made anew only after an attempt was cancelled."""
         while True:
+            try:
+                with CancelScope() as scope:
+                    await self._work(place, scope)
+            except get_cancelled_exc_class():
+                if place.flight is not None:
+                    place.flight.stopped = place.flight.stopped or "the pool was cancelled"
+                    self._over(place, place.flight)
+                raise
+            if place.flight is not None:
+                self._over(place, place.flight)
+
+    async def _work(self, place: Place, scope: CancelScope) -> None:
+        """Attempts, one after another, until one of them is cancelled."""
+        run = self._runner.run
+        while not scope.cancel_called:
             await place.wake.wait()
             flight = place.flight
             assert flight is not None
+            if flight.lost or flight.stopped is not None:
+                return
+            flight.scope = scope
             try:
-                await self._attempt(flight)
-            except get_cancelled_exc_class():
-                flight.stopped = flight.stopped or "the pool was cancelled"
-                self._ended(flight)
-                raise
-            place.flight = None
-            place.wake = Event()
-            self.free.append(place)
-            self._ended(flight)
-
-    async def _attempt(self, flight: Flight) -> None:
-        if flight.lost or flight.stopped is not None:
-            return
-        with CancelScope() as flight.scope:
-            try:
-                flight.outcome = await self._runner.run(flight.claim)
+                flight.outcome = await run(flight.claim)
             except Exception as error:
                 log.exception("%s: the runner failed", words(flight.claim), extra=naming(flight.claim))
                 reason = f"the runner failed: {type(error).__name__}: {error}"
                 flight.outcome = Outcome("fail", Callback(flight.claim.token, reason, self._runner.worker.id))
+            self._over(place, flight)
 
-    def _ended(self, flight: Flight) -> None:
+    def _over(self, place: Place, flight: Flight) -> None:
+        """The handler has ended: its place is free, and its outcome waits to be settled."""
+        place.flight = None
+        place.wake = Event()
+        self.free.append(place)
         if flight.outcome is None and flight.lost:
             self.flights.discard(flight)
         else:

@@ -7,14 +7,15 @@ from collections.abc import Callable
 class Stop:
     """A pool's end as it was asked for.
 
-    The first `ask` lets steps finish for `grace_s`; the second cancels at once; `hard_limit_s` after the cancellation
-    the process is ended.
+    The first `note` or `ask` lets steps finish for `grace_s`; a second signal cancels at once (`at_once`);
+    `hard_limit_s` after the cancellation the process is ended.
     """
 
     def __init__(self, grace_s: float = 30.0, hard_limit_s: float = 10.0) -> None:
         self.grace_s = grace_s
         self.hard_limit_s = hard_limit_s
         self.asked = 0
+        self.at_once = False
         self.cause = ""
         self._cancel_at: float | None = None
         self._listeners: list[Callable[[], None]] = []
@@ -27,11 +28,13 @@ class Stop:
             self.cause = cause
             self._cancel_at = now + self.grace_s
         else:
+            self.at_once = True
             self._cancel_at = min(self._cancel_at, now)
 
     def ask(self, cause: str = "asked to stop") -> None:
-        """Ask for the end; again, to cancel at once. From any thread."""
-        self.note(cause)
+        """Ask for an orderly end, if nobody has; from any thread."""
+        if not self.asked:
+            self.note(cause)
         for listener in tuple(self._listeners):
             listener()
 

@@ -8,8 +8,7 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-from anyio.from_thread import BlockingPortal
-
+from runtime.bell import Bell
 from runtime.flight import Flight, naming, words
 from runtime.places import Places
 from runtime.protocol.records import Claim, Worker
@@ -29,14 +28,14 @@ class Watchdog:
         self,
         places: Places,
         worker: Callable[[], Worker],
-        portal: BlockingPortal,
+        bell: Bell,
         stop: Stop,
         *,
         owns_process: bool,
     ) -> None:
         self._places = places
         self._worker = worker
-        self._portal = portal
+        self._bell = bell
         self._stop = stop
         self._owns_process = owns_process
         self._thread = threading.get_ident()
@@ -60,10 +59,7 @@ class Watchdog:
 
     def _ask(self) -> None:
         self._asked_at, self._answered_at = time.monotonic(), None
-        try:
-            self._portal.start_task_soon(self._answer)
-        except RuntimeError:
-            self._asked_at = None
+        self._bell.call(self._answer)
 
     def _answer(self) -> None:
         self._answered_at = time.monotonic()
@@ -107,7 +103,7 @@ class Watchdog:
 def _flight_under(frame: FrameType | None) -> Flight | None:
     """The flight of the place whose task stands in this frame; None if no place is below it."""
     while frame is not None:
-        if frame.f_code is Places._serve.__code__:
+        if frame.f_code is Places._work.__code__:
             flight = frame.f_locals.get("flight")
             return flight if isinstance(flight, Flight) else None
         frame = frame.f_back
