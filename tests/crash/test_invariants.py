@@ -100,7 +100,7 @@ async def filled(folder: Path) -> Path:
 
 def damaged(path: Path, statement: str, judge: Callable[[Path], list[str]] = check) -> list[str]:
     """What `judge` says of a copy in which this was done by hand."""
-    copy = shutil.copy(path, path.with_name("damaged.db"))
+    copy = Path(shutil.copy(path, path.with_name("damaged.db")))
     with closing(sqlite3.connect(copy, isolation_level=None)) as raw:
         raw.execute("pragma ignore_check_constraints = on")
         assert raw.execute(statement).rowcount > 0, f"nothing was damaged: {statement}"
