@@ -1,6 +1,6 @@
 """Each cause of waiting as a sentence with names, and what a person can do about it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 
 from control.times import Clock
 from runtime.store.explain import Blocker
@@ -40,8 +40,10 @@ def sentence(blocker: Blocker, clock: Clock) -> str:
     return _SENTENCES[blocker.cause](blocker, clock)
 
 
-def advice(blocker: Blocker) -> str:
-    """What a person can do about it."""
+def advice(blocker: Blocker, covered: Container[str]) -> str:
+    """What a person can do about it; `covered` are the digests that a live worker declares."""
+    if blocker.cause in ("waiting", "due", "lapsed") and blocker.digest not in covered:
+        return f"start a worker that declares {blocker.digest[:12]} (`work MODULE:APP`): none is live"
     if blocker.cause == "behind" and blocker.behind is None:
         return "`why flow` with its flow's name shows what comes first"
     digest = blocker.digest[:12]

@@ -60,7 +60,7 @@ async def why_job(store: Store, job: str) -> Why | None:
             break
         chain += before.blockers
     clock = Clock(facts.clock, facts.now)
-    return _why(f"job {job}", facts, chain, sentence(chain[0], clock), advice(chain[-1]))
+    return _why(f"job {job}", facts, chain, sentence(chain[0], clock), advice(chain[-1], _covered(facts)))
 
 
 async def why_flow(store: Store, flow: str, *, limit: int = 20) -> Why | None:
@@ -74,7 +74,9 @@ async def why_flow(store: Store, flow: str, *, limit: int = 20) -> Why | None:
     first = facts.blockers[0] if facts.blockers else None
     if first is not None:
         summary += f"; its first unfinished job {first.job} is {sentence(first, Clock(facts.clock, facts.now))}"
-    return _why(f"flow {flow}", facts, facts.blockers, summary, advice(first) if first else "nothing to do")
+    return _why(
+        f"flow {flow}", facts, facts.blockers, summary, advice(first, _covered(facts)) if first else "nothing to do"
+    )
 
 
 async def why_definition(store: Store, digest: str, *, limit: int = 20) -> Why:
@@ -101,11 +103,12 @@ async def why_drain(store: Store, *, limit: int = 20) -> Why:
         f"{cause.jobs} {cause.cause}" for cause in causes
     )
     first = min(facts.blockers, key=lambda blocker: ORDER.index(blocker.cause))
-    return _why("drain", facts, facts.blockers, summary, advice(first))
+    return _why("drain", facts, facts.blockers, summary, advice(first, _covered(facts)))
 
 
 def _why(subject: str, facts: Explained, blockers: Sequence[Blocker], summary: str, next_: str | None) -> Why:
     clock = Clock(facts.clock, facts.now)
+    covered = _covered(facts)
     keep_order = not facts.counts
     listed = blockers if keep_order else sorted(blockers, key=lambda blocker: ORDER.index(blocker.cause))
     return Why(
@@ -118,9 +121,13 @@ def _why(subject: str, facts: Explained, blockers: Sequence[Blocker], summary: s
         version=facts.version,
         unfinished=facts.unfinished,
         causes=_causes(facts.counts),
-        jobs=tuple(Waiting(sentence(blocker, clock), advice(blocker), blocker) for blocker in listed),
+        jobs=tuple(Waiting(sentence(blocker, clock), advice(blocker, covered), blocker) for blocker in listed),
         uncovered=tuple(cover for cover in facts.coverage if cover.stranded),
     )
+
+
+def _covered(facts: Explained) -> frozenset[str]:
+    return frozenset(cover.digest for cover in facts.coverage if cover.workers)
 
 
 def _causes(counts: Sequence[Count]) -> tuple[Cause, ...]:

@@ -1,13 +1,14 @@
 """The root command. Every command is an import string, so that `--help` starts without loading any of them."""
 
 import difflib
+import io
 import os
 import sys
 from collections.abc import Sequence
 
 from cyclopts import App, Group
 from cyclopts.config import Env
-from cyclopts.exceptions import CycloptsError, UnknownCommandError
+from cyclopts.exceptions import CycloptsError, MissingArgumentError, UnknownCommandError
 
 from runtime.cli.exits import Exit, code_of, foreseeable, line_of
 
@@ -75,6 +76,9 @@ def build(chosen: str | None = None) -> App:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code. A foreseeable fault is one line on stderr, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         result = build(next((word for word in given if not word.startswith("-")), None))(
@@ -107,6 +111,12 @@ def _usage(error: CycloptsError) -> str:
         word = error.unused_tokens[0]
         near = difflib.get_close_matches(word, [name for _, name, _, _ in COMMANDS], 1)
         return f"there is no command {word!r}{f': did you mean {near[0]!r}?' if near else ''} (--help lists them)"
+    if isinstance(error, MissingArgumentError) and error.argument is not None and not error.argument.tokens:
+        name = error.argument.name
+        twin = f"RUNTIME_{name.lstrip('-').upper().replace('-', '_')}"
+        return (
+            f"{' '.join(error.command_chain or ())}: {name} is expected, or {twin} in the environment (--help explains)"
+        )
     return f"{' '.join(str(error).split())} (--help shows what is taken)"
 
 

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from runtime.cli.answers import data, hint, line
 from runtime.cli.exits import Exit, Stop, code_of
 from runtime.cli.options import Actor, CommandId, Db, Duration, Output, Reason, actor_name
-from runtime.cli.output import document, say
+from runtime.cli.output import document, one_line, say
 from runtime.cli.session import opened
 from runtime.cli.waiting import watched
 
@@ -152,7 +152,7 @@ async def _blockers(store: Any) -> None:
     for cause in why.causes:
         say(f"  {cause.jobs} {cause.cause}: {cause.text}")
     for item in why.jobs[:NAMED]:
-        say(f"  {item.job.job}: {item.text}")
+        say(f"  {item.job.job}: {one_line(item.text)}")
     if why.unfinished > NAMED:
         say(f"  … `why drain` names more of the {why.unfinished}")
 

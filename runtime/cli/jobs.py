@@ -6,7 +6,7 @@ from cyclopts import App, Parameter
 
 from runtime.cli.exits import Exit, Stop
 from runtime.cli.options import Db, Limit, Output
-from runtime.cli.output import add, document, plain, rows, say, short, table
+from runtime.cli.output import add, document, one_line, plain, rows, say, short, table
 from runtime.cli.session import opened
 
 jobs = App(name="jobs", help="List jobs; show one job's whole life.")
@@ -64,7 +64,7 @@ async def list_(
                 job.workflow,
                 short(job.current_digest),
                 clock.ago(job.since),
-                first_line(job.reason),
+                one_line(job.reason, 60),
             )
         return made
 
@@ -113,11 +113,3 @@ async def show(
 def shown_state(job: Any) -> str:
     """A ready job with a due time is waiting for it."""
     return "waiting" if job.state == "ready" and job.due is not None else str(job.state)
-
-
-def first_line(text: str | None, most: int = 60) -> str | None:
-    """The beginning of a reason, for a table."""
-    if not text:
-        return None
-    line = text.splitlines()[0]
-    return line if len(line) <= most else line[: most - 1] + "…"

@@ -20,8 +20,9 @@ def duration_ms(text: str) -> int:
 def _duration(_type: Any, tokens: Sequence[Token]) -> int:
     try:
         return duration_ms(tokens[0].value)
-    except InvalidValue as error:
-        raise ValueError(error.expected) from None
+    except InvalidValue:
+        text = f"{tokens[0].value!r} is no duration: a number with ms, s, m, h or d is expected, such as 30s or 1h30m"
+        raise ValueError(text) from None
 
 
 Db = Annotated[Path, Parameter(name="--db", help="The database file.")]

@@ -94,6 +94,14 @@ def printable(text: str) -> str:
     return "".join(mark if mark.isprintable() or mark in "\n\t\u200d" else repr(mark)[1:-1] for mark in text)
 
 
+def one_line(text: str | None, most: int = 200) -> str | None:
+    """Text for a table or a list: its first line, cut; the whole of it is in `jobs show` and in JSON."""
+    if not text:
+        return None
+    first, _, rest = text.partition("\n")
+    return first if len(first) <= most and not rest else f"{first[:most]}…"
+
+
 def short(digest: str) -> str:
     """Enough of a digest to tell definitions apart on a screen; every command takes such a beginning."""
     return digest[:12]

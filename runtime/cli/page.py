@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from control.snapshot import Rates, lapsed, unfinished
 from control.times import Clock
-from runtime.cli.output import COLOURS, add, printable, short, table
+from runtime.cli.output import COLOURS, add, one_line, printable, short, table
 
 if TYPE_CHECKING:
     from runtime.store.picture import Picture
@@ -99,8 +99,7 @@ def _parked(picture: "Picture", clock: Clock) -> Any:
         return None
     made = table("JOB", "FLOW", "SINCE", "BECAUSE")
     for job in picture.quarantined[:MOST_ROWS]:
-        because = job.reason.splitlines()[0] if job.reason else ""
-        add(made, job.job, job.flow, clock.ago(job.since), because)
+        add(made, job.job, job.flow, clock.ago(job.since), one_line(job.reason, 100))
     return _more(made, picture.snapshot.jobs["quarantined"])
 
 

@@ -6,7 +6,7 @@ from cyclopts import App, Parameter
 
 from runtime.cli.exits import Exit, Stop
 from runtime.cli.options import Db, Limit, Output
-from runtime.cli.output import add, document, printable, short, table
+from runtime.cli.output import add, document, one_line, printable, short, table
 from runtime.cli.session import opened
 
 if TYPE_CHECKING:
@@ -126,7 +126,15 @@ def render_why(why: "Why") -> Any:
     if len(why.jobs) > 1 or why.causes:
         named = table("JOB", "FLOW", "NO", "WORKFLOW", "DEFINITION", "WHY", right=("NO",))
         for item in why.jobs:
-            add(named, item.job.job, item.job.flow, item.job.seq, item.job.workflow, short(item.job.digest), item.text)
+            add(
+                named,
+                item.job.job,
+                item.job.flow,
+                item.job.seq,
+                item.job.workflow,
+                short(item.job.digest),
+                one_line(item.text),
+            )
         parts += [Text(""), named]
     for cover in why.uncovered:
         text = f"no live worker declares {short(cover.digest)} ({cover.workflow}): {cover.unfinished} unfinished"
