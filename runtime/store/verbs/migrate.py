@@ -16,9 +16,6 @@ def migrate(tx: Transaction, items: Sequence[Migration]) -> list[Answer | ItemEr
     desk = Desk(tx, [item.job for item in items], [item.digest for item in items])
 
     def one(item: Migration, facts: Facts) -> Answer:
-        check_integer(item.binding_revision, "binding_revision")
-        check_name(item.digest, "digest")
-        check_flag(item.effects_checked, "effects_checked")
         if item.binding_revision != facts.binding:
             cause = f"the job's binding revision is {facts.binding}, not {item.binding_revision}"
             return Answer(Verdict.STALE, cause=cause)
@@ -28,4 +25,11 @@ def migrate(tx: Transaction, items: Sequence[Migration]) -> list[Answer | ItemEr
             desk.rebind(item, facts, target)
         return Answer(verdict, cause=refused, digest=desk.source(facts).digest)
 
-    return desk.run(items, one)
+    return desk.run(items, check_migration, one)
+
+
+def check_migration(item: Migration) -> None:
+    """Refuse what no revision, digest or flag can be."""
+    check_integer(item.binding_revision, "binding_revision")
+    check_name(item.digest, "digest")
+    check_flag(item.effects_checked, "effects_checked")

@@ -24,12 +24,15 @@ class Desk:
         self.changed: dict[int, Facts] = {}
         self.audits: list[tuple[Any, ...]] = []
 
-    def run(self, items: Sequence[Item], judge: Callable[[Item, Facts], Answer]) -> list[Answer | ItemError]:
-        """Judge each item in order, then write: audit, jobs, flows."""
+    def run(
+        self, items: Sequence[Item], check: Callable[[Item], None], judge: Callable[[Item, Facts], Answer]
+    ) -> list[Answer | ItemError]:
+        """Check and judge each item in order, then write: audit, jobs, flows."""
 
         def one(item: Item) -> Answer:
             check_name(item.job, "job")
             check_reason(item.reason)
+            check(item)
             facts = self.facts.get(item.job)
             return judge(item, facts) if facts is not None else Answer(Verdict.UNKNOWN, cause="no such job")
 
@@ -85,7 +88,7 @@ class Desk:
 
 
 def check_operation(item: Operation) -> None:
-    """Refuse what no generation can be."""
+    """Refuse what no generation, digest or flag can be."""
     check_integer(item.generation, "generation")
     check_flag(item.effects_checked, "effects_checked")
     if item.to is not None:
@@ -102,7 +105,6 @@ def make_ready(
     desk = Desk(tx, [item.job for item in items], [item.to for item in items])
 
     def one(item: Operation, facts: Facts) -> Answer:
-        check_operation(item)
         verdict, cause = judge(facts, item.generation)
         if cause is not None:
             return Answer(verdict, cause=cause)
@@ -121,4 +123,4 @@ def make_ready(
             desk.rebind(item, facts, target)
         return Answer(verdict, live_lease=live if verdict == Verdict.RECOVERED else None)
 
-    return desk.run(items, one)
+    return desk.run(items, check_operation, one)

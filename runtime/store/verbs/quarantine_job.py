@@ -16,7 +16,6 @@ def quarantine_job(tx: Transaction, items: Sequence[Operation]) -> list[Answer |
     desk = Desk(tx, [item.job for item in items], [])
 
     def one(item: Operation, facts: Facts) -> Answer:
-        check_operation(item)
         verdict, cause = judge_quarantine(facts, item.generation)
         if cause is not None:
             return Answer(verdict, cause=cause)
@@ -35,4 +34,4 @@ def quarantine_job(tx: Transaction, items: Sequence[Operation]) -> list[Answer |
         desk.changed[facts.id] = facts
         return Answer(Verdict.QUARANTINED, cause=facts.reason)
 
-    return desk.run(items, one)
+    return desk.run(items, check_operation, one)

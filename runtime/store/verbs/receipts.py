@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from runtime.protocol.canonical import check_name
+from runtime.protocol.canonical import check_name, check_reason, cut
 from runtime.protocol.errors import InvalidValue, ItemError
 from runtime.protocol.records import Answer
 from runtime.protocol.verdicts import Mode, Verdict
@@ -96,4 +96,5 @@ def audit_row(
 ) -> tuple[Any, ...]:
     """A row for `transaction.audit`: who, when, which verb, from what to what, why."""
     texts = (json.dumps(before, sort_keys=True), json.dumps(after, sort_keys=True))
-    return (tx.now, item.actor, verb or tx.verb, job, subject, *texts, item.reason, item.command_id)
+    reason = None if item.reason is None else check_reason(item.reason)
+    return (tx.now, cut(item.actor), verb or tx.verb, job, subject, *texts, reason, item.command_id)
