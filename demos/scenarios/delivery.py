@@ -222,13 +222,12 @@ async def r38(here: World) -> Facts:
 async def r39(here: World) -> Facts:
     """What a redrive does not do, and which word says so."""
     await exhausted(here)
-    await here.store.redrive("a1", 3, "receiver repaired")
     await here.event("b1")
     await here.event("c1")
-    await here.event("d1")
     await here.work(W1, 1)
-    flight = await here.take(W1)
-    assert flight.token.job == "c1", "the order of turns changed"
+    await here.take(W1)
+    await here.event("d1")
+    await here.store.redrive("a1", 3, "receiver repaired")
     before = await here.photo()
     store = here.store
     old = [word(await store.redrive("a1", generation, "again")) for generation in (3, 5)]
