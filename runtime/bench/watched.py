@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from runtime.protocol.records import Callback, ClaimRequest, Claims, Commit
-from runtime.store.store import Answers, Store
+from runtime.store.requests import Answers
+from runtime.store.store import Store
 
 SYNCS_OF_A_CHECKPOINT = 2
 
