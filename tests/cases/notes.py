@@ -36,6 +36,11 @@ def notes(place: Path, what: str | None = None, job: str | None = None) -> list[
     return [entry for entry in entries if what in (None, entry["what"]) and job in (None, entry["job"])]
 
 
+def begun(place: Path, times: int, job: str | None = None) -> Callable[[], bool]:
+    """A condition for `until`: handlers have begun so many times."""
+    return lambda: len(notes(place, "begin", job)) >= times
+
+
 async def gate(name: str) -> None:
     """Wait in a handler until the case has opened this gate."""
     while not (folder() / name).exists():  # noqa: ASYNC110  another process opens it

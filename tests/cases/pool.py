@@ -7,11 +7,12 @@
 """
 
 import itertools
+import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,17 @@ async def command(
     )
 
 
+async def terminal(
+    db: Path, *lines: Sequence[str], env: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[bytes]":
+    """Several command lines with `--db` from one second terminal; the exit code is the highest of theirs."""
+    text = json.dumps([[*line, "--db", str(db)] for line in lines])
+    command = [sys.executable, "-m", "tests.cases.terminal"]
+    return await anyio.run_process(
+        command, env=surroundings(db, env), cwd=db.parent, input=text.encode(), check=False, start_new_session=True
+    )
+
+
 def surroundings(db: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of a process that a case starts."""
     return {**environment(), VARIABLE: str(db.parent), **(more or {})}
@@ -137,8 +149,3 @@ async def inside(app: App, db: Path, *, grace_s: float = 0.0, **options: Any) ->
             yield running
         finally:
             running.stop.ask("the case is over")
-
-
-async def run_until_idle(app: App, store: Store, **options: Any) -> None:
-    """A pool inside the test that ends once nothing is claimable."""
-    await run(app, store, until_idle=True, **options)
