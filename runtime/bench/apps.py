@@ -16,6 +16,11 @@ async def stamp(ctx: Any) -> int:
     return time.monotonic_ns() // 1000
 
 
+async def ticket(ctx: Any) -> int:
+    """The ticket of the claim that this attempt is."""
+    return int(ctx.claim.ticket)
+
+
 one = App("bench-one", abi="bench/1")
 one.step(note)
 ONE = one.manifest([("note", note)])
@@ -31,3 +36,7 @@ FIVE = five.manifest([(f"note-{number}", note) for number in range(1, 6)])
 stamped = App("bench-stamped", abi="bench/1")
 stamped.step(stamp)
 STAMPED = stamped.manifest([("stamp", stamp)])
+
+ticketed = App("bench-ticketed", abi="bench/1")
+ticketed.step(ticket)
+TICKETED = ticketed.manifest([("ticket", ticket)])

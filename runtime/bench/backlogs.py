@@ -13,17 +13,17 @@ Parts = tuple[tuple[Manifest, int, int], ...]
 
 def kinds(lab: Lab) -> dict[str, Parts]:
     """What a database is filled with; in a quick run a tenth of it, and only as far as 20,000."""
-    n = lab.amount
-    ready = (apps.ONE, READY, n(20_000))
-    small: dict[str, Parts] = {"backlog of 20,000": (ready,)}
+    some, many, most = lab.amount(20_000), lab.amount(100_000), 1_000_000
+    ready = (apps.ONE, READY, some)
+    small: dict[str, Parts] = {f"backlog of {some:,}": (ready,)}
     large: dict[str, Parts] = {
         "backlog of 200,000": ((apps.ONE, READY, 200_000),),
-        "backlog of 1,000,000": ((apps.ONE, READY, 1_000_000),),
-        "behind 1,000,000 finished jobs": ((apps.ONE, DONE, 1_000_000), ready),
+        f"backlog of {most:,}": ((apps.ONE, READY, most),),
+        f"behind {most:,} finished jobs": ((apps.ONE, DONE, most), ready),
     }
     beside: dict[str, Parts] = {
-        "beside 100,000 blocked flows": ((apps.ONE, QUARANTINED, n(100_000)), ready),
-        "beside 100,000 flows of a foreign digest": ((apps.FOREIGN, READY, n(100_000)), ready),
+        f"beside {many:,} blocked flows": ((apps.ONE, QUARANTINED, many), ready),
+        f"beside {many:,} flows of a foreign digest": ((apps.FOREIGN, READY, many), ready),
     }
     return small | beside if lab.quick else small | large | beside
 
@@ -36,8 +36,8 @@ async def backlog(lab: Lab) -> list[Figure]:
         async with lab.filled((apps.ONE, READY, count)) as path, await watched(path) as store:
             await work_off(store, apps.one)
             base.append(store.committed / store.seconds)
-    first = Figure("backlog", "backlog of 2,000", "jobs/s", tuple(base))
-    limit = Limit("the rate at 2,000", first.median)
+    first = Figure("backlog", f"backlog of {count:,}", "jobs/s", tuple(base))
+    limit = Limit(f"the rate at {count:,}", first.median)
     figures = [first]
     for name, parts in kinds(lab).items():
         rates = []

@@ -60,7 +60,7 @@ def fill(raw: sqlite3.Connection, definition: int, state: int, count: int) -> No
         "flow": flow,
         "seq": 1,
         "claims": int(claimed),
-        "taken": int(state in (WAITING, QUARANTINED)),
+        "taken": int(state == WAITING),
         "due": FAR_MS,
         "flows": count,
         "claimed": count * claimed,
