@@ -63,6 +63,7 @@ def build(chosen: str | None = None) -> App:
         help_format="markdown",
         config=Env("RUNTIME_", command=False),
         version=_version,
+        suppress_keyboard_interrupt=False,
     )
     for flag in ("--help", "--version"):
         app[flag].group = ABOUT
@@ -125,6 +126,9 @@ def _say(line: str) -> None:
 
 
 def _version() -> str:
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
-    return version("keepstep")
+    try:
+        return version("keepstep")
+    except PackageNotFoundError:
+        return "unknown: run from its source, not installed"

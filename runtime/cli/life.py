@@ -64,7 +64,7 @@ def _effects(life: "Life") -> Any:
 
 
 def _brief(value: Any) -> str:
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    text = msgspec.json.encode(value).decode()
     if len(text) <= LONGEST_VALUE:
         return text
     return f"{text[:LONGEST_VALUE]}… ({len(text)} characters; -o json shows all)"

@@ -1,0 +1,1 @@
+"""The control room: explaining, operating, checking."""

@@ -1,0 +1,1 @@
+"""The engine outside the store: host, scheduler, embedding, command line."""
