@@ -1,13 +1,18 @@
 """The sending side: a job is a message, and its only step delivers it to a receiver (contract §10).
 
-The job's id, flow, sequence number and payload are the event's id, flow, seq and body, on every delivery. No transaction
-spans the two files: a crash between the receiver's commit and the job's ends in `duplicate`, never in a second effect.
+The job's id, flow, sequence number and payload are the event's id, flow, seq and body, on every delivery. No
+transaction spans the two files: a crash between the receiver's commit and the job's ends in `duplicate`, never in a
+second effect.
 """
 
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 from runtime.protocol.receive import Receipt, Received, check_body
+from workers.app import App
+from workers.context import Context
+from workers.endings import Quarantine
+from workers.steps import step
 
 WORKFLOW = "relay"
 ABI = "relay/1"
@@ -21,6 +26,10 @@ FOLLOWS: Mapping[Received, str] = {
     Received.UNSUPPORTED: "quarantine",
 }
 """The verb with which a delivering step ends, by the receiver's answer."""
+
+
+class Undelivered(Exception):
+    """The receiver did not take an event this time; the attempt fails, and another follows."""
 
 
 class Receiver(Protocol):
@@ -52,3 +61,34 @@ def reason(receipt: Receipt) -> str:
 def check_event(payload: object) -> int:
     """The delta of a relay job's payload; `InvalidValue` names `delta` and its range. Ask it before admission."""
     return check_body(payload, "payload")
+
+
+def ending(receipt: Receipt) -> dict[str, str]:
+    """The delivering step's value; raises `Undelivered` or `Quarantine` where the receiver did not take the event."""
+    verb = FOLLOWS[receipt.verdict]
+    if verb == "quarantine":
+        raise Quarantine(reason(receipt))
+    if verb == "fail":
+        raise Undelivered(reason(receipt))
+    return {"received": str(receipt.verdict)}
+
+
+class RelayApp(App):
+    """An app whose only workflow delivers events: `app = RelayApp(Relay(InboxAt("receiver.db")))`.
+
+    Keyword arguments are the step's policy, as `workers.step` takes them.
+    """
+
+    def __init__(self, relay: Relay, **policy: Any) -> None:
+        super().__init__(WORKFLOW, abi=ABI)
+
+        @self.step
+        async def deliver(ctx: Context) -> dict[str, str]:
+            return ending(await relay.deliver(ctx.id, ctx.flow, ctx.seq, ctx.payload))
+
+        self.delivery = self.manifest([step("deliver", deliver, **policy)], current=True)
+
+    def checked(self, payload: Any, workflow: str | None = None) -> Any:
+        """The payload, if it is a body; `InvalidValue` names `delta` and its range."""
+        check_event(payload)
+        return payload
