@@ -7,6 +7,7 @@ cancellation from outside does, and only once the handler has ended.
 
 import copy
 import math
+from collections.abc import Callable
 from contextlib import suppress
 
 from anyio import CancelScope, current_time
@@ -30,13 +31,14 @@ class Rooms:
         self.source = source
         self.store_id = store_id
         self.wall = wall
+        self.clock: Callable[[], float] = current_time
         self.threads = threads
         self.processes = processes
 
 
 def begin(claim: Claim, bound: Bound, rooms: Rooms) -> Context:
     """The handler's context; its time starts now."""
-    deadline = current_time() + bound.step.time_limit / 1000 if rooms.wall else math.inf
+    deadline = rooms.clock() + bound.step.time_limit / 1000 if rooms.wall else math.inf
     params = copy.deepcopy(bound.params) if bound.mutable else dict(bound.params)
     return Context(claim, bound.step, params, rooms.store_id, deadline, rooms.source)
 
@@ -56,6 +58,8 @@ async def run(context: Context, bound: Bound, rooms: Rooms) -> Ending:
         return Finding(
             "fail", "the handler left a cancel scope or a task group open (or an async generator that holds one)"
         )
+    if scope.cancel_called and not context.begun:
+        return Finding("fail", f"time limit of {bound.step.time_limit} ms reached before the handler began")
     if scope.cancel_called:
         return OutOfTime(bound.step.time_limit, _afterwards(ending))
     return ending if ending is not None else Raised(RuntimeError("the handler ended in no known way"))

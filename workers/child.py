@@ -13,7 +13,7 @@ import time
 from typing import Any, BinaryIO
 
 from runtime.protocol.canonical import canonical, decode
-from runtime.protocol.errors import KeepstepError
+from runtime.protocol.errors import KeepstepError, WriteFailed
 from workers.app import App
 from workers.context import Facts
 from workers.findings import Finding, Returned, classify, finding_of
@@ -35,6 +35,8 @@ from workers.lines import (
 from workers.ports import Params
 from workers.reasons import reason_of
 from workers.target import load
+
+RAISED: dict[str, type[Exception]] = {"LookupError": LookupError, "WriteFailed": WriteFailed}
 
 
 class Pipe:
@@ -88,7 +90,7 @@ class ChildContext(Facts):
         if not isinstance(reply, Reply):
             raise KeepstepError(f"the worker answered a question with {type(reply).__name__}")
         if reply.error is not None:
-            raise KeepstepError(reply.error)
+            raise RAISED.get(reply.kind or "", KeepstepError)(reply.error)
         return reply.value
 
 

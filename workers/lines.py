@@ -31,10 +31,11 @@ class Call(msgspec.Struct, frozen=True, tag=True):
 
 
 class Reply(msgspec.Struct, frozen=True, tag=True):
-    """The answer to an `Ask`; `error` in words if there is none."""
+    """The answer to an `Ask`; `error` in words if there is none, and the `kind` of exception that it was."""
 
     value: Any = None
     error: str | None = None
+    kind: str | None = None
 
 
 class Ready(msgspec.Struct, frozen=True, tag=True):

@@ -16,7 +16,7 @@ from anyio import CancelScope, CapacityLimiter, EndOfStream
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from runtime.protocol.errors import KeepstepError
+from runtime.protocol.canonical import cut
 from workers.context import Context
 from workers.findings import Died, Ending, Finding, Returned
 from workers.handlers import Bound
@@ -34,7 +34,6 @@ from workers.lines import (
     wrap,
     write_line,
 )
-from workers.reasons import reason_of
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 GONE_WITHIN_S = 1.0
@@ -100,7 +99,9 @@ class Child:
         """A fresh interpreter, in the same environment."""
         command = [sys.executable, "-m", "workers.child"]
         path = os.pathsep.join(part for part in sys.path if part)
-        return cls(await anyio.open_process(command, stderr=None, env={**os.environ, "PYTHONPATH": path}))
+        with CancelScope(shield=True):
+            process = await anyio.open_process(command, stderr=None, env={**os.environ, "PYTHONPATH": path})
+        return cls(process)
 
     async def hello(self, target: str) -> str | None:
         """Have the app loaded; what is wrong, if it cannot be."""
@@ -157,5 +158,5 @@ async def _answer(context: Context, what: str, args: list[object]) -> Reply:
         if what == "effect":
             return Reply(await context.effect(str(args[0])))
         return Reply(wrap(await context.query(str(args[0]), unwrap(args[1]))))
-    except (KeepstepError, LookupError) as error:
-        return Reply(error=reason_of(error))
+    except Exception as error:
+        return Reply(error=cut(str(error)), kind=type(error).__name__)

@@ -143,14 +143,30 @@ async def test_a_value_over_one_mebibyte_is_quarantined() -> None:
 
 
 async def test_a_time_limit_fails_the_attempt_under_retry_and_names_the_limit() -> None:
-    outcome = await outcome_of(lambda_forever, time_limit=1)
-    assert (outcome.verb, reason(outcome)) == ("fail", "time limit of 1 ms reached: the handler was cancelled")
+    outcome = await outcome_of(lambda_forever, time_limit=100)
+    assert (outcome.verb, reason(outcome)) == ("fail", "time limit of 100 ms reached: the handler was cancelled")
+
+
+async def test_a_time_limit_that_is_over_before_the_handler_began_fails_under_hold_too() -> None:
+    called: list[int] = []
+
+    async def note(ctx: Context) -> None:
+        called.append(1)
+
+    app = App("points", abi="local/1")
+    app.step(name="note")(note)
+    manifest = app.manifest([step("base", "note", time_limit=1, on_lapse="hold")])
+    made = worker(app)
+    made._rooms.clock = lambda: 0.0
+    outcome = await made.run(claim(manifest))
+    assert (outcome.verb, reason(outcome)) == ("fail", "time limit of 1 ms reached before the handler began")
+    assert called == []
 
 
 async def test_a_time_limit_quarantines_under_hold() -> None:
-    outcome = await outcome_of(lambda_forever, time_limit=1, on_lapse="hold")
+    outcome = await outcome_of(lambda_forever, time_limit=100, on_lapse="hold")
     assert outcome.verb == "quarantine"
-    assert reason(outcome) == "outcome unknown: time limit of 1 ms reached: the handler was cancelled"
+    assert reason(outcome) == "outcome unknown: time limit of 100 ms reached: the handler was cancelled"
 
 
 async def lambda_forever(ctx: Context) -> None:
@@ -165,7 +181,7 @@ async def test_what_a_handler_returns_after_it_swallowed_its_time_limit_is_not_c
             return "late"
         return "never"
 
-    assert "time limit of 1 ms reached" in reason(await outcome_of(stubborn, time_limit=1))
+    assert "time limit of 100 ms reached" in reason(await outcome_of(stubborn, time_limit=100))
 
 
 async def test_what_a_handler_raises_after_its_time_limit_does_not_hide_the_limit() -> None:
@@ -175,7 +191,7 @@ async def test_what_a_handler_raises_after_its_time_limit_does_not_hide_the_limi
         finally:
             raise ValueError("while cleaning up")
 
-    assert "time limit of 1 ms reached" in reason(await outcome_of(clumsy, time_limit=1))
+    assert "time limit of 100 ms reached" in reason(await outcome_of(clumsy, time_limit=100))
 
 
 async def test_a_cancellation_of_the_handlers_own_making_is_a_failure() -> None:
