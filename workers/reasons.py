@@ -14,9 +14,11 @@ def reason_of(error: BaseException) -> str:
 
 
 def trace_of(error: BaseException) -> str:
-    """The traceback as text, at most 16 KiB."""
+    """The traceback as text from the handler's first line on, at most 16 KiB."""
     try:
-        return cut("".join(traceback.format_exception(error)), MAX_TRACE_BYTES)
+        frames = error.__traceback__
+        frames = frames.tb_next if frames is not None and frames.tb_next is not None else frames
+        return cut("".join(traceback.format_exception(type(error), error, frames)), MAX_TRACE_BYTES)
     except BaseException:
         return reason_of(error)
 
