@@ -30,13 +30,17 @@ log = logging.getLogger("keepstep.host")
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """How a pool runs. `logical`: the store has a logical clock, so nothing is due by waiting and leases do not run."""
+    """How a pool runs. `logical`: the store has a logical clock, so nothing is due by waiting and leases do not run.
+
+    `watched`: the file that every write to the store touches.
+    """
 
     concurrency: int = 32
     poll_ms: int = POLL_MS
     max_jobs: int | None = None
     until_idle: bool = False
     logical: bool = False
+    watched: str | None = None
     owns_process: bool = False
 
 
@@ -69,6 +73,7 @@ class Host:
             poll_ms=settings.poll_ms,
             max_jobs=settings.max_jobs,
             until_idle=settings.until_idle,
+            watched=settings.watched,
             clock_ms=None if settings.logical else lambda: time.time_ns() // 1_000_000,
             on_mode=self._mode,
             on_claims=self._claimed,
@@ -88,8 +93,14 @@ class Host:
             bell.close()
 
     async def _serve(self, bell: Bell) -> None:
+        self._keeper = keeper = self._make_keeper(bell)
+        try:
+            await self._serve_with(keeper, bell)
+        finally:
+            keeper.close()
+
+    async def _serve_with(self, keeper: Keeper, bell: Bell) -> None:
         async with create_task_group() as group:
-            self._keeper = keeper = self._make_keeper(bell)
             group.start_soon(bell.serve)
             group.start_soon(_in_thread, keeper)
             try:

@@ -108,10 +108,11 @@ class Keeper:
 
     def run(self) -> None:
         """The thread: its own loop, its own store."""
-        try:
-            anyio.run(self._main)
-        finally:
-            self._own_bell.close()
+        anyio.run(self._main)
+
+    def close(self) -> None:
+        """Free what it holds, once the thread has ended."""
+        self._own_bell.close()
 
     def _ring(self) -> None:
         if self._alarm is not None:

@@ -16,9 +16,13 @@ from runtime.places import Places
 from runtime.protocol.ports import Runner
 from runtime.protocol.verdicts import Mode
 from runtime.settling import Desk, Settling
+from runtime.watch import Watch
 
 POLL_MS = 20
 LONGEST_POLL_S = 1.0
+WATCHED_POLL_S = 0.25
+SHORTEST_LOOK_S = 0.005
+VAIN_REST_S = 0.02
 GATHERING_ROUNDS = 4
 FLUSH_S = 10.0
 
@@ -28,6 +32,7 @@ log = logging.getLogger("keepstep.scheduler")
 class Scheduler:
     """The scheduler of one process: `await run()` returns when it was told to end, or has come to its limit.
 
+    `watched` is the file that every write touches: where the system tells of writes, `poll_ms` does not count.
     `clock_ms` is None on a logical clock: then nothing becomes due by waiting. `on_mode` is called with the barrier's
     mode after each look at the store that found nothing in flight here, `on_claims` after claims were handed out.
     """
@@ -42,6 +47,7 @@ class Scheduler:
         max_jobs: int | None = None,
         until_idle: bool = False,
         clock_ms: Callable[[], int] | None = None,
+        watched: str | None = None,
         on_mode: Callable[[Mode], None] = lambda mode: None,
         on_claims: Callable[[], None] = lambda: None,
     ) -> None:
@@ -66,6 +72,8 @@ class Scheduler:
         self._commits = 0
         self._next_due: int | None = None
         self._rest_until = 0.0
+        self._look_after = 0.0
+        self._watch = Watch.on(watched, self.wake) if watched is not None else None
 
     def wake(self) -> None:
         """Look at everything once more."""
@@ -91,6 +99,8 @@ class Scheduler:
         try:
             async with create_task_group() as group:
                 self.places.start(group)
+                if self._watch is not None:
+                    group.start_soon(self._watch.serve, name="watch")
                 try:
                     await self._loop()
                 except Exception as error:
@@ -99,6 +109,8 @@ class Scheduler:
                 group.cancel_scope.cancel()
         finally:
             unsubscribe()
+            if self._watch is not None:
+                self._watch.close()
             self._claiming = False
             with CancelScope(shield=True), move_on_after(FLUSH_S):
                 await self._flush()
@@ -166,6 +178,7 @@ class Scheduler:
 
     async def _settle(self) -> None:
         limit = self._limit()
+        vain = not self.places.outcomes
         before = self._commits
         self._in_settle = True
         try:
@@ -181,8 +194,9 @@ class Scheduler:
             self._hungry = len(claims.claims) == limit
             if claims.claims:
                 self._on_claims()
-            else:
-                self._rest_until = time.monotonic() + self._poll_s
+            elif vain:
+                # a look had promised something: others are quicker, or only a sweep can tell
+                self._rest_until = time.monotonic() + VAIN_REST_S
         if not self.places.flights:
             self._on_mode(self.mode)
 
@@ -199,16 +213,26 @@ class Scheduler:
 
     def _looks_due(self) -> bool:
         """Whether something may have become claimable since the last answer."""
-        if not self.places.free or not self._claiming or time.monotonic() < self._rest_until:
+        now = time.monotonic()
+        if not self.places.free or not self._claiming or now < self._rest_until:
             return False
-        return self._looking or self._overdue() or self._desk.moved()
+        if self._looking or self._overdue():
+            return True
+        if now < self._look_after or not self._desk.moved():
+            return False
+        self._look_after = now + SHORTEST_LOOK_S
+        return True
 
     def _overdue(self) -> bool:
         return self._clock_ms is not None and self._next_due is not None and self._next_due <= self._clock_ms()
 
     async def _wait(self) -> None:
         if self.places.free and self._claiming:
-            with move_on_after(self._patience_s()):
+            now = time.monotonic()
+            resting_s = max(self._rest_until, self._look_after) - now
+            if self._watch is not None and resting_s <= 0:
+                self._watch.arm()
+            with move_on_after(resting_s if resting_s > 0 else self._patience_s()):
                 await self._event.wait()
         else:
             await self._event.wait()
@@ -218,13 +242,16 @@ class Scheduler:
 
     def _patience_s(self) -> float:
         """How long nothing may be looked at; the clock's next act is not slept over."""
-        patience_s = LONGEST_POLL_S if self.mode is Mode.PAUSED else self._poll_s
+        patience_s = self._poll_s if self._watch is None else WATCHED_POLL_S
+        if self.mode is Mode.PAUSED:
+            patience_s = LONGEST_POLL_S
         if self._clock_ms is not None and self._next_due is not None:
             patience_s = min(patience_s, max(0.0, (self._next_due - self._clock_ms()) / 1000))
-        return max(patience_s, self._rest_until - time.monotonic(), 0.001)
+        return max(patience_s, 0.001)
 
     def _committed(self) -> None:
         self._commits += 1
         if not self._in_settle:
             self._looking = True
+            self._rest_until = 0.0
             self.wake()
