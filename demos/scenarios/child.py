@@ -23,10 +23,11 @@ from runtime.store.store import Store
 WATCHDOG_S = 20
 
 
-async def serve(path: str) -> None:
-    """Answer calls until the input ends."""
+async def serve(path: str, watchdog_s: float) -> None:
+    """Answer calls until the input ends; each call winds up the watchdog anew."""
     async with await Store.open(path, create=False) as store:
         for line in sys.stdin:
+            faulthandler.dump_traceback_later(watchdog_s, exit=True)
             call = msgspec.json.decode(line)
             arguments = decoded(call["args"])
             say(b"READY")
@@ -83,5 +84,6 @@ def say(line: bytes) -> None:
 
 
 if __name__ == "__main__":
-    faulthandler.dump_traceback_later(float(sys.argv[2]) if len(sys.argv) > 2 else WATCHDOG_S, exit=True)
-    anyio.run(serve, sys.argv[1])
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else WATCHDOG_S
+    faulthandler.dump_traceback_later(seconds, exit=True)
+    anyio.run(serve, sys.argv[1], seconds)
