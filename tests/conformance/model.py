@@ -210,11 +210,11 @@ class Model:
         return job if job.state == "inflight" else Reply("stale")
 
     def commit_step(self, token: Token, value: Any, worker: str, declared: Iterable[str]) -> Reply:
-        canonical(value)
         if isinstance(job := self._live(token), Reply):
             return job
         if token.digest not in set(declared):
             raise Undeclared(worker, token.digest)
+        canonical(value)
         job.effects.append((job.cursor, self.step(job).name, job.current, value))
         job.cursor, job.attempts = job.cursor + 1, 0
         done = job.cursor == len(self.definitions[job.current].steps)
@@ -290,7 +290,7 @@ class Model:
             return Reply("refused")
         job.state, job.due, job.lapsed = "quarantined", None, False
         job.generation += 1
-        self.audit.append(("quarantine", job.id))
+        self.audit.append(("quarantine_job", job.id))
         return Reply("quarantined")
 
     def migrate(self, name: str, binding: int, to: str, checked: bool) -> Reply:
@@ -337,7 +337,8 @@ class Model:
             lane = next((one for one in self.flows if one.name is not None and one.name == flow), None)
             if lane is None:
                 return Reply("unknown")
-            if value is None and any(job.state != "ready" or job.due is not None for job in self.queue(lane)[1:]):
+            behind = self.queue(lane)[1:] if value is None and lane.width is not None else []
+            if any(job.state != "ready" or job.due is not None for job in behind):
                 return Reply("refused")
             lane.width = value  # type: ignore[assignment]
         else:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.protocol.canonical import decode
+from runtime.store.reads import Reader
 from runtime.store.store import Store
 from tests.conformance.model import Job, Model
 
@@ -53,36 +54,41 @@ class Photograph:
 
 
 async def photograph(store: Store) -> Photograph:
-    """Everything that the model knows of, read from the file."""
-    (row,) = await store.query(f"select {', '.join(CONTROL)} from keepstep_control")
+    """Everything that the model knows of, from one read transaction."""
+    return await store.read(_photograph)
+
+
+def _photograph(reader: Reader) -> Photograph:
+    rows = reader.raw.execute
+    (row,) = rows(f"select {', '.join(CONTROL)} from keepstep_control")
     control = dict(zip(CONTROL, row, strict=True))
     tick = control["tick"]
     effects: dict[str, list[tuple[int, str, str, Any]]] = defaultdict(list)
-    for key, step, name, digest, value in await store.query(EFFECTS):
+    for key, step, name, digest, value in rows(EFFECTS):
         effects[key].append((step, name, digest, decode(value)))
     acts: dict[str, list[str]] = defaultdict(list)
     chain: dict[str, list[tuple[str, str]]] = defaultdict(list)
     verbs: Counter[str] = Counter()
-    for verb, key, before, after in await store.query(AUDIT):
+    for verb, key, before, after in rows(AUDIT):
         verbs[verb] += 1
         if key is not None:
             acts[key].append(verb)
         if verb == "migrate":
             chain[key].append((before, after))
     history: dict[str, Counter[str]] = defaultdict(Counter)
-    for key, what, times in await store.query(HISTORY):
+    for key, what, times in rows(HISTORY):
         history[key][what] = times
     return Photograph(
         control,
-        {row[0]: _job(row, tick) for row in await store.query(JOBS)},
+        {row[0]: _job(row, tick) for row in rows(JOBS)},
         dict(effects),
-        {name: (width or None, served, seq) for name, width, served, seq in await store.query(FLOWS)},
-        {workflow: (digest, revision) for workflow, digest, revision in await store.query(ROUTES)},
+        {name: (width or None, served, seq) for name, width, served, seq in rows(FLOWS)},
+        {workflow: (digest, revision) for workflow, digest, revision in rows(ROUTES)},
         dict(acts),
         dict(chain),
         verbs,
         history,
-        {digest for (digest,) in await store.query(DEFINITIONS)},
+        {digest for (digest,) in rows(DEFINITIONS)},
     )
 
 

@@ -31,15 +31,16 @@ V2 = Manifest("points", "ledger/1", (_step("bonus", OnLapse.HOLD, lease=2), _ste
 V3 = Manifest("points", "ledger/1", (_step("base", budget=1, base=1, ceiling=2),))
 SIDE = Manifest("side", "ledger/1", (_step("send", OnLapse.HOLD, time_limit=3),))
 LATER = Manifest("points", "ledger/1", (_step("later"), _step("latest"), _step("last", OnLapse.HOLD)))
-MANIFESTS = (V1, V2, V3, SIDE, LATER)
-DIGESTS = (*(manifest.digest for manifest in MANIFESTS), "0" * 64)
-WORKERS = (
-    Worker.declaring("all", *MANIFESTS),
-    Worker.declaring("old", V1, SIDE),
-    Worker.declaring("new", V2, V3, LATER),
-    Worker.declaring("side", SIDE),
-    Worker.declaring("none"),
-)
+NAMED = {"V1": V1, "V2": V2, "V3": V3, "SIDE": SIDE, "LATER": LATER}
+MANIFESTS = tuple(NAMED.values())
+DIGESTS = {name: manifest.digest for name, manifest in NAMED.items()} | {"nothing": "0" * 64}
+WORKERS = {
+    "all": Worker.declaring("all", *MANIFESTS),
+    "old": Worker.declaring("old", V1, SIDE),
+    "new": Worker.declaring("new", V2, V3, LATER),
+    "side": Worker.declaring("side", SIDE),
+    "none": Worker.declaring("none"),
+}
 
 
 class Walk:
@@ -193,7 +194,7 @@ class Walk:
         generations = sum(job["lifetime"] for job in seen.jobs.values())
         assert generations == seen.control["ticket"]
         for name, job in seen.jobs.items():
-            acts = sum(verb in ("redrive", "recover", "quarantine", "migrate") for verb in seen.acts.get(name, ()))
+            acts = sum(verb in ("redrive", "recover", "quarantine_job", "migrate") for verb in seen.acts.get(name, ()))
             assert job["generation"] == job["lifetime"] + acts
             steps = [effect[0] for effect in seen.effects.get(name, ())]
             assert steps == list(range(job["cursor"]))
