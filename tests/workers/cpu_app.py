@@ -45,6 +45,7 @@ def ends(ctx: Any) -> Any:
         case "bad write":
             ctx.execute("insert into t values (?)", (object(),))
         case "spin":
+            print("spinning", flush=True)
             while True:
                 time.monotonic()
     return None

@@ -1,7 +1,10 @@
 """Handlers in processes of their own: real children."""
 
 import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -14,6 +17,8 @@ from tests.workers.cpu_app import BRIEF, ENDS, HELD, READS, SQUARE
 from tests.workers.desk import Desk, claim, commit, reason, worker
 from workers import App, step
 from workers.worker import Worker
+
+ROOT = str(Path(__file__).parents[2])
 
 
 @pytest.fixture
@@ -114,3 +119,24 @@ async def test_an_app_that_does_not_load_in_the_process_fails_the_attempt_by_nam
 async def test_an_app_in_a_file_is_loaded_by_its_path() -> None:
     async with worker(cpu_app.app, target=f"{cpu_app.__file__}:app") as made:
         assert commit(await made.run(claim(SQUARE, {"n": 3}))).value[0] == 10
+
+
+LONELY = """
+import anyio
+from tests.workers import cpu_app
+from tests.workers.desk import claim, worker
+
+anyio.run(worker(cpu_app.app).run, claim(cpu_app.ENDS, "spin"))
+"""
+
+
+def test_a_process_ends_when_its_worker_is_killed() -> None:
+    parent = subprocess.Popen(
+        [sys.executable, "-c", LONELY], stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": ROOT}
+    )
+    assert parent.stderr is not None
+    with parent:
+        assert parent.stderr.readline() == b"spinning\n"
+        parent.kill()
+        # The child holds the other end of this pipe for as long as it lives.
+        assert parent.stderr.read() == b""
