@@ -46,7 +46,7 @@ async def v05(here: World) -> Facts:
     good: dict[str, Any] = {"name": "w", "abi": "x/1", "steps": [{"name": "s", "op": "o"}]}
     bad: dict[str, dict[str, Any]] = {"no steps": {**good, "steps": []}, "unknown field": {**good, "colour": 1}}
     bad["two of one name"] = {**good, "steps": good["steps"] * 2}
-    for label, field in {
+    fields: dict[str, dict[str, Any]] = {
         "unknown step field": {"colour": 1},
         "budget 0": {"budget": 0},
         "lease 0": {"lease": 0},
@@ -54,7 +54,8 @@ async def v05(here: World) -> Facts:
         "empty step name": {"name": ""},
         "step name of 256": {"name": "x" * 256},
         "infinite number": {"params": {"x": float("inf")}},
-    }.items():
+    }
+    for label, field in fields.items():
         bad[label] = {**good, "steps": [{"name": "s", "op": "o", **field}]}
     bad["empty name"] = {**good, "name": ""}
 

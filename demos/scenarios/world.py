@@ -24,8 +24,8 @@ STORE_ID = "store-1"
 
 def step(name: str, op: str, on_lapse: OnLapse = OnLapse.RETRY, **policy: Any) -> Step:
     """A step with the scenarios' policy: budget 3, base 2, ceiling 8, lease 5, time limit 1,000."""
-    policy = {"budget": 3, "base": 2, "ceiling": 8, "lease": 5, "time_limit": 1_000, "params": {}} | policy
-    return Step(name=name, op=op, on_lapse=on_lapse, **policy)
+    chosen: dict[str, Any] = {"budget": 3, "base": 2, "ceiling": 8, "lease": 5, "time_limit": 1_000, **policy}
+    return Step(name=name, op=op, on_lapse=on_lapse, **chosen)
 
 
 RELAY = Manifest("relay", "relay/1", (step("deliver", "deliver"),))

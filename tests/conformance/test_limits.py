@@ -172,6 +172,6 @@ async def test_an_operators_long_reason_is_cut_and_marked(here: World) -> None:
 
 async def test_a_width_goes_with_a_flow_and_is_at_least_one(here: World) -> None:
     await here.define(RELAY)
-    items = [Admission("relay", "a1", 1, "a", width) for width in (0, -1, True)]  # type: ignore[list-item]
+    items = [Admission("relay", "a1", 1, "a", width) for width in (0, -1, True)]
     items.append(Admission("relay", "a1", 1, None, 2))
     assert words(await here.store.admit_many(items)) == ["InvalidValue"] * 4

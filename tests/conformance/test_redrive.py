@@ -1,9 +1,10 @@
 """redrive: a quarantined job gets another round by a person's word (contract §8)."""
 
-from demos.scenarios import delivery, migration, points
+from demos.scenarios import delivery, points
 from demos.scenarios.relay import W1
 from demos.scenarios.world import RELAY, World, word, words
-from runtime.protocol.records import Operation
+from runtime.protocol.records import Operation, Worker
+from runtime.protocol.verdicts import OnLapse
 from tests.conformance.conftest import Saw
 
 
@@ -63,10 +64,10 @@ async def test_redrive_ignores_capacity_and_works_while_draining(here: World) ->
 
 
 async def test_a_redrive_may_migrate_in_the_same_transaction_with_two_audit_rows(here: World) -> None:
-    first, second = points.points(migration.OnLapse.RETRY)
+    first, second = points.points(OnLapse.RETRY)
     await here.define(first, second)
     await points.admit(here, "old")
-    worker = migration.Worker.declaring("w1", first, second)
+    worker = Worker.declaring("w1", first, second)
     await here.store.quarantine((await here.take(worker)).token, "wrong")
     answer = await here.store.redrive("old", 1, "other list", to=second.digest)
     assert word(answer) == "redriven"
