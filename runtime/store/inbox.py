@@ -13,6 +13,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, TypeVar
 
+from anyio import CancelScope
+
 from runtime.protocol.canonical import check_integer, decode
 from runtime.protocol.errors import ItemError, StoreBusy, StoreClosed, StoreError
 from runtime.protocol.receive import LEAST_DELTA, MOST_DELTA, Delivery, Message, Receipt, check_delivery
@@ -82,12 +84,13 @@ class Inbox:
             return
         self._gone = True
         self._closed = self._closed or StoreClosed("this inbox is closed: open it anew")
-        try:
-            with suppress(StoreBusy):
-                await self._connection.run(lambda _: self._turnstile.enter(self._deadline()))
-            await self._connection.close()
-        finally:
-            self._turnstile.close()
+        with CancelScope(shield=True):
+            try:
+                with suppress(StoreBusy):
+                    await self._connection.run(lambda _: self._turnstile.enter(self._deadline()))
+                await self._connection.close()
+            finally:
+                self._turnstile.close()
 
     async def __aenter__(self) -> "Inbox":
         return self

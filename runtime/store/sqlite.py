@@ -1,5 +1,6 @@
 """The driver: which files, which connections with which pragmas, one hop per unit, and the names of errors."""
 
+import asyncio
 import os
 import sqlite3
 import stat
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import aiosqlite
+from anyio import CancelScope
 
 from runtime.protocol.errors import CommitUnknown, ForeignFile, StoreBusy, StoreError, StoreFull, UnsafePath
 from runtime.store.guard import Guard
@@ -43,6 +45,26 @@ class Connection(aiosqlite.Connection):
     async def run(self, unit: Callable[[sqlite3.Connection], Result]) -> Result:
         """Run `unit` with the raw connection on this connection's thread; nothing can come in between."""
         return await self._execute(unit, self._conn)  # type: ignore[no-any-return, no-untyped-call]
+
+    async def begin(self) -> None:
+        """Open the file. What the thread opens for a caller who is cancelled meanwhile is closed again."""
+        opening = asyncio.ensure_future(self)
+        try:
+            await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            if not opening.done():
+                opening.add_done_callback(self._abandon)
+            raise
+
+    def _abandon(self, opening: "asyncio.Future[aiosqlite.Connection]") -> None:
+        if not opening.cancelled():
+            opening.exception()
+        self.stop()
+
+    async def close(self) -> None:
+        """Close the connection and end its thread, also while the caller is being cancelled."""
+        with CancelScope(shield=True):
+            await super().close()
 
 
 class Files:
@@ -121,7 +143,7 @@ async def open_writer(
         raise StoreError(f"durability {durability!r} is unknown: 'full' or 'normal' is expected")
     connection = _connect(files)
     try:
-        await connection
+        await connection.begin()
         await connection.run(lambda raw: _set_pragmas(raw, files, application, levels[durability], deadline_ms))
     except BaseException:
         await connection.close()
@@ -133,7 +155,7 @@ async def open_reader(files: Files) -> Connection:
     """A connection that only reads."""
     connection = _connect(files)
     try:
-        await connection
+        await connection.begin()
         await connection.run(_set_reader_pragmas)
     except BaseException:
         await connection.close()

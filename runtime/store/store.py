@@ -12,6 +12,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, cast
 
+from anyio import CancelScope
+
 from runtime.protocol.errors import NoSuchJob, StoreError
 from runtime.protocol.manifest import Manifest
 from runtime.protocol.records import (
@@ -75,9 +77,12 @@ class Store(Operators):
         return cls(files, writer, reader, *identity)
 
     async def close(self) -> None:
-        """Finish what was handed over, then close both connections."""
-        await self._writer.close()
-        await self._reader.close()
+        """Finish what was handed over, then close both connections, also while the caller is being cancelled."""
+        with CancelScope(shield=True):
+            try:
+                await self._writer.close()
+            finally:
+                await self._reader.close()
 
     async def __aenter__(self) -> "Store":
         return self
