@@ -79,11 +79,16 @@ async def why_flow(store: Store, flow: str, *, limit: int = 20) -> Why | None:
     )
 
 
-async def why_definition(store: Store, digest: str, *, limit: int = 20) -> Why:
-    """What the unfinished jobs of a definition wait for and who declares it; the beginning of a digest will do."""
+async def why_definition(store: Store, digest: str, *, limit: int = 20) -> Why | None:
+    """What the unfinished jobs of a definition wait for and who declares it; None if nobody registered it.
+
+    The beginning of a digest will do.
+    """
     found = await digest_of(store, digest)
     facts = await explain(store, "definition", found, limit=limit)
-    cover = next(cover for cover in facts.coverage if cover.digest == found)
+    cover = next((cover for cover in facts.coverage if cover.digest == found), None)
+    if cover is None:
+        return None
     who = f"declared by {', '.join(cover.workers)}" if cover.workers else "no live worker declares it"
     route = "no route leads to it" if cover.revision is None else f"new jobs go to it (revision {cover.revision})"
     summary = f"workflow {cover.workflow}: {cover.unfinished} unfinished, {cover.done} done; {who}; {route}"

@@ -1,5 +1,6 @@
 """Finding what a person means: a digest by its beginning, a workflow's route, what the store's clock says."""
 
+import re
 import time
 
 from control.times import Clock
@@ -8,14 +9,17 @@ from runtime.protocol.records import Route
 from runtime.store.store import Store
 
 LEAST = 4
+WHOLE = re.compile(r"[0-9a-f]{64}")
 
 
 async def digest_of(store: Store, text: str) -> str:
-    """The one registered digest that begins with `text`; `InvalidValue` says when there is none, or several."""
-    digests = [digest for digest, _ in await store.definitions()]
-    if text in digests:
+    """The one registered digest that begins with `text`; `InvalidValue` says when there is none, or several.
+
+    A whole digest is given back even if nobody registered it: what that means is the store's to say.
+    """
+    if WHOLE.fullmatch(text):
         return text
-    found = [digest for digest in digests if len(text) >= LEAST and digest.startswith(text)]
+    found = [digest for digest, _ in await store.definitions() if len(text) >= LEAST and digest.startswith(text)]
     if len(found) == 1:
         return found[0]
     if found:

@@ -81,6 +81,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if broken := [word for word in given if not _is_text(word)]:
+        _say(f"{broken[0]!r} is not UTF-8 text: no argument may be anything else")
+        return Exit.USAGE
     try:
         result = build(next((word for word in given if not word.startswith("-")), None))(
             given,
@@ -93,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(_usage(error))
         return Exit.USAGE
     except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
         return Exit.INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -104,6 +108,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(line_of(cause))
         return code_of(cause)
     return int(result) if isinstance(result, int) else Exit.OK
+
+
+def _is_text(word: str) -> bool:
+    try:
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _usage(error: CycloptsError) -> str:

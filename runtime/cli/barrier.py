@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from runtime.cli.answers import data, hint, line
 from runtime.cli.exits import Exit, Stop, code_of
-from runtime.cli.options import Actor, CommandId, Db, Duration, Output, Reason, actor_name
+from runtime.cli.options import Actor, CommandId, Db, Duration, Observed, Output, Reason, actor_name
 from runtime.cli.output import document, one_line, say
 from runtime.cli.session import opened
 from runtime.cli.waiting import watched
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 IfVersion = Annotated[
     int | None,
+    Observed,
     Parameter(
         name="--if-version", help="Only if the control version is still this; without it the present one is used."
     ),

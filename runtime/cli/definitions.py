@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 from runtime.cli.answers import data, hint, line
 from runtime.cli.exits import Exit, Stop, code_of
 from runtime.cli.operate import AtMost, DryRun, EffectsChecked, Jobs, _what, operate
-from runtime.cli.options import Actor, CommandId, Db, Output, Reason, actor_name
+from runtime.cli.options import Actor, CommandId, Db, Observed, Output, Reason, actor_name
 from runtime.cli.output import add, document, rows, say, short, table
 from runtime.cli.session import opened
 
@@ -51,7 +51,9 @@ async def switch(
     *,
     db: Db,
     if_revision: Annotated[
-        int | None, Parameter(help="Only if the route is still at this revision; without it the present one is used.")
+        int | None,
+        Observed,
+        Parameter(help="Only if the route is still at this revision; without it the present one is used."),
     ] = None,
     require_coverage: Annotated[
         bool, Parameter(negative=(), help="Refuse (exit 5) when no live worker declares the definition.")
@@ -74,22 +76,28 @@ async def switch(
 
     async with opened(db) as store:
         found = await digest_of(store, digest)
-        cover = next(cover for cover in await coverage(store) if cover.digest == found)
-        if not cover.workers:
-            said = f"no live worker declares {short(found)}: new jobs of {cover.workflow} would wait until one does"
-            if require_coverage:
-                raise Stop(f"{said}; nothing was switched: start one (`work MODULE:APP`) first", Exit.REFUSED)
-            say(f"warning: {said}")
-        route = await route_of(store, cover.workflow)
-        revision = (route.revision if route else 0) if if_revision is None else if_revision
-        if if_revision is None:
-            present = f"goes to {short(route.digest)} (revision {revision})" if route else "has no route yet"
+        cover = next((cover for cover in await coverage(store) if cover.digest == found), None)
+        _warn(cover, require_coverage)
+        route = await route_of(store, cover.workflow) if cover is not None else None
+        if if_revision is None and cover is not None:
+            present = f"goes to {short(route.digest)} (revision {route.revision})" if route else "has no route yet"
             say(f"{cover.workflow} {present}")
+        revision = if_revision if if_revision is not None else route.revision if route else 0
         answer = await store.switch(found, revision, reason=reason, actor=actor_name(actor), command_id=command_id)
-    document(data(answer), output, lambda: line(answer, f"{cover.workflow} to {short(found)}"))
+    workflow = f"{cover.workflow} to " if cover is not None else ""
+    document(data(answer), output, lambda: line(answer, f"{workflow}{short(found)}"))
     if advice := hint(answer):
         say(advice)
     return code_of(answer)
+
+
+def _warn(cover: "Coverage | None", require_coverage: bool) -> None:
+    if cover is None or cover.workers:
+        return
+    said = f"no live worker declares {short(cover.digest)}: new jobs of {cover.workflow} would wait until one does"
+    if require_coverage:
+        raise Stop(f"{said}; nothing was switched: start one (`work MODULE:APP`) first", Exit.REFUSED)
+    say(f"warning: {said}")
 
 
 @definitions.command(name="list")
@@ -172,7 +180,9 @@ async def migrate(
     to: Digest,
     db: Db,
     all_of: Annotated[str | None, Parameter(help="Every job bound to this definition that is still at step 0.")] = None,
-    if_binding: Annotated[int | None, Parameter(help="Only if the job is still at this binding revision.")] = None,
+    if_binding: Annotated[
+        int | None, Observed, Parameter(help="Only if the job is still at this binding revision.")
+    ] = None,
     effects_checked: EffectsChecked = False,
     limit: AtMost = None,
     reason: Reason = None,
@@ -210,5 +220,5 @@ def _entry(cover: "Coverage", steps: Any) -> dict[str, Any]:
 def _read(file: str) -> str:
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise Stop(f"{file}: cannot be read as UTF-8 text ({error})") from None

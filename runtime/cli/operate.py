@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from runtime.cli.exits import VERDICTS, Exit, Stop
-from runtime.cli.options import Actor, CommandId, Db, Output, Reason, actor_name
+from runtime.cli.options import Actor, CommandId, Db, Observed, Output, Reason, Some, actor_name
 from runtime.cli.output import add, rows, say, table
 from runtime.cli.session import opened
 from runtime.protocol.verdicts import Verdict
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 Jobs = Annotated[str, Parameter(help="The jobs' identities.")]
 IfGeneration = Annotated[
-    int | None, Parameter(name="--if-generation", help="Only if the job is still at this generation; else stale.")
+    int | None,
+    Observed,
+    Parameter(name="--if-generation", help="Only if the job is still at this generation; else stale."),
 ]
 All = Annotated[bool, Parameter(name="--all", negative=(), help="Every job that this is for, instead of named ones.")]
-AtMost = Annotated[int | None, Parameter(name="--limit", help="With --all: at most so many.")]
+AtMost = Annotated[int | None, Some, Parameter(name="--limit", help="With --all: at most so many.")]
 OfFlow = Annotated[str | None, Parameter(name="--flow", help="With --all: only jobs of this flow.")]
 OfDefinition = Annotated[str | None, Parameter(name="--definition", help="With --all: only jobs bound to this digest.")]
 DryRun = Annotated[bool, Parameter(name="--dry-run", negative=(), help="Say what would be done; write nothing.")]

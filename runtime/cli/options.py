@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter, Token
+from cyclopts.validators import Number
 
+from runtime.protocol.canonical import LARGEST_INTEGER
 from runtime.protocol.errors import InvalidValue
 
 
@@ -29,7 +31,9 @@ Db = Annotated[Path, Parameter(name="--db", help="The database file.")]
 Format = Literal["text", "json", "jsonl"]
 Output = Annotated[Format, Parameter(name=("--output", "-o"), help="What stdout carries: text, json or jsonl.")]
 Duration = Annotated[int, Parameter(converter=_duration, n_tokens=1)]
-Limit = Annotated[int, Parameter(name="--limit", help="At most so many.")]
+Some = Parameter(validator=Number(gte=1, lte=1_000_000))
+Observed = Parameter(validator=Number(gte=0, lte=LARGEST_INTEGER))
+Limit = Annotated[int, Some, Parameter(name="--limit", help="At most so many.")]
 Reason = Annotated[str | None, Parameter(name="--reason", help="Why; it stays in the audit row.")]
 Actor = Annotated[str | None, Parameter(name="--as", help="Who acts, for the audit row. Default: your login name.")]
 CommandId = Annotated[

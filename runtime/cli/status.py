@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from runtime.cli.exits import Exit, Stop
-from runtime.cli.options import Db, Duration, Output
+from runtime.cli.options import Db, Duration, Output, Some
 from runtime.cli.output import console, document, rows
 from runtime.cli.session import opened
 
@@ -17,7 +17,7 @@ async def status(
     db: Db,
     watch: Annotated[bool, Parameter(name=("--watch", "-w"), negative=(), help="A live page; Ctrl-C ends it.")] = False,
     every: Annotated[Duration, Parameter(help="With --watch: how often to look.")] = 500,
-    flows: Annotated[int, Parameter(help="At most so many flows, those with most unfinished jobs first.")] = 10,
+    flows: Annotated[int, Some, Parameter(help="At most so many flows, those with most unfinished jobs first.")] = 10,
     output: Output = "text",
 ) -> int:
     """Where everything is: mode, jobs by state, definitions and who declares them, flows, quarantined jobs, workers.

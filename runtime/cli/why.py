@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from runtime.cli.exits import Exit, Stop
-from runtime.cli.options import Db, Limit, Output
+from runtime.cli.options import Db, Limit, Output, Some
 from runtime.cli.output import add, document, one_line, printable, short, table
 from runtime.cli.session import opened
 
@@ -62,7 +62,7 @@ async def flow(
 async def drain(
     *,
     db: Db,
-    limit: Annotated[int, Parameter(help="At most so many jobs of each cause by name.")] = 20,
+    limit: Annotated[int, Some, Parameter(help="At most so many jobs of each cause by name.")] = 20,
     output: Output = "text",
 ) -> int:
     """Why the store is not drained: every cause with its count, and jobs by name. The counts add up to the total.
@@ -84,7 +84,7 @@ async def definition(
     /,
     *,
     db: Db,
-    limit: Annotated[int, Parameter(help="At most so many jobs by name.")] = 20,
+    limit: Annotated[int, Some, Parameter(help="At most so many jobs by name.")] = 20,
     output: Output = "text",
 ) -> int:
     """Who declares a definition, and what its unfinished jobs wait for.
@@ -97,7 +97,7 @@ async def definition(
 
     async with opened(db) as store:
         found = await why_definition(store, digest, limit=limit)
-    return _answer(found, "", output)
+    return _answer(found, f"definition {digest} is not registered in {db}; `definitions list` shows what is", output)
 
 
 def _answer(found: "Why | None", missing: str, output: str) -> int:

@@ -171,6 +171,7 @@ async def test_a_definition_is_found_by_its_beginning_and_says_who_declares_it(s
     await store.admit("points", "a", 1)
     await live(store, W1)
     why = await why_definition(store, V1.digest[:8])
+    assert why is not None
     assert "1 unfinished, 0 done; declared by W1; new jobs go to it (revision 1)" in why.summary
     assert why.unfinished == sum(found.jobs for found in why.causes) == 1
 
@@ -178,3 +179,4 @@ async def test_a_definition_is_found_by_its_beginning_and_says_who_declares_it(s
 async def test_a_definition_that_nobody_registered_is_refused_by_name(store: Store) -> None:
     with pytest.raises(InvalidValue, match="begins with 'ffff'"):
         await why_definition(store, "ffff")
+    assert await why_definition(store, "f" * 64) is None
