@@ -177,13 +177,7 @@ def _connect(files: Files) -> Connection:
 
 def _set_pragmas(raw: sqlite3.Connection, files: Files, wanted: int, level: int, deadline_ms: int) -> None:
     raw.execute(f"pragma busy_timeout = {int(deadline_ms)}")
-    try:
-        (application,) = raw.execute("pragma application_id").fetchone()
-        (tables,) = raw.execute("select count(*) from sqlite_schema").fetchone()
-    except sqlite3.DatabaseError as error:
-        raise named(error, f"{files.path}: cannot be read as a database") from error
-    if application != wanted and (application or tables):
-        raise ForeignFile(f"{files.path}: is another application's database; it is left untouched, choose another path")
+    _check_application(raw, files, wanted)
     for pragma in (
         "foreign_keys = on",
         "wal_autocheckpoint = 0",
@@ -199,6 +193,21 @@ def _set_pragmas(raw: sqlite3.Connection, files: Files, wanted: int, level: int,
     raw.execute(f"pragma synchronous = {level}")
     if raw.execute("pragma synchronous").fetchone() != (level,):
         raise StoreError(f"{files.path}: the asked durability could not be set")
+
+
+def _check_application(raw: sqlite3.Connection, files: Files, wanted: int) -> None:
+    try:
+        # one read transaction: another process may be making the schema at this moment
+        raw.execute("begin")
+        try:
+            (application,) = raw.execute("pragma application_id").fetchone()
+            (tables,) = raw.execute("select count(*) from sqlite_schema").fetchone()
+        finally:
+            raw.execute("rollback")
+    except sqlite3.DatabaseError as error:
+        raise named(error, f"{files.path}: cannot be read as a database") from error
+    if application != wanted and (application or tables):
+        raise ForeignFile(f"{files.path}: is another application's database; it is left untouched, choose another path")
 
 
 def _set_journal(raw: sqlite3.Connection, files: Files, deadline_ms: int) -> None:

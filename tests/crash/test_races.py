@@ -1,6 +1,8 @@
 """Races of real processes behind one gate: invariants are checked, never who won."""
 
 import random
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +203,14 @@ async def test_a_lease_that_lapses_while_its_worker_commits(tmp_path: Path) -> N
             await run_points(store, heir, after)
             assert await total(store, job) == 11
             assert whole(tmp_path)
+
+
+async def test_eight_processes_that_open_one_new_file_agree_on_one_store(tmp_path: Path) -> None:
+    path = tmp_path / "queue.db"
+    path.touch(0o600)
+    calls: list[gate.Call] = [("admit", {"workflow": "none", "id": "a", "payload": {}})] * 8
+    answers = await gate.race(path, calls)
+    assert {answer["error"] for answer in answers} == {"NoRoute"}
+    assert whole(tmp_path)
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("select count(*), count(distinct store_id) from keepstep_control").fetchone() == (1, 1)
