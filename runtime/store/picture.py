@@ -2,9 +2,9 @@
 
 import time
 
-from runtime.protocol.records import Record, Snapshot
+from runtime.protocol.records import Audit, Record, Snapshot
 from runtime.store.explain import Coverage, coverage_rows
-from runtime.store.reads import GONE_AFTER_MS, Reader, Reads, photograph
+from runtime.store.reads import GONE_AFTER_MS, Reader, Reads, audit_of, photograph
 
 
 class Flight(Record, frozen=True):
@@ -34,20 +34,29 @@ class Parked(Record, frozen=True):
 
 
 class Picture(Record, frozen=True):
-    """A snapshot and the lists that go with it; `flows_named` and the sums add up to the unfinished jobs."""
+    """A snapshot, the limits that hold, and the lists that go with it, the latest acts first.
+
+    The two sums of unfinished jobs, in named flows and elsewhere, add up to all of them.
+    """
 
     snapshot: Snapshot
     clock: str
     store_id: str
+    capacity: int | None
+    flow_capacity: int | None
+    newcomers: str
     flows_named: int
     unfinished_in_named: int
     unfinished_elsewhere: int
     inflight: tuple[Flight, ...]
     quarantined: tuple[Parked, ...]
     coverage: tuple[Coverage, ...]
+    acts: tuple[Audit, ...]
 
 
-async def picture(store: Reads, *, flows: int = 100, inflight: int = 1000, quarantined: int = 100) -> Picture:
+async def picture(
+    store: Reads, *, flows: int = 100, inflight: int = 1000, quarantined: int = 100, acts: int = 5
+) -> Picture:
     """One photograph; the lists are cut at their limits, the counts never."""
     file_bytes = store.file_bytes()
 
@@ -55,17 +64,22 @@ async def picture(store: Reads, *, flows: int = 100, inflight: int = 1000, quara
         alive_ms = time.time_ns() // 1_000_000 - GONE_AFTER_MS
         flights = reader.rows("picture.flights", {"limit": inflight, "alive_ms": alive_ms})
         parked = reader.rows("picture.parked", {"limit": quarantined})
+        control = reader.control()
         named, in_named, elsewhere = reader.rows("picture.flow_sums")[0]
         return Picture(
             snapshot=photograph(reader, flows, file_bytes),
             clock=store.clock,
             store_id=store.store_id,
+            capacity=control.capacity,
+            flow_capacity=control.flow_capacity,
+            newcomers=control.newcomers,
             flows_named=named,
             unfinished_in_named=in_named,
             unfinished_elsewhere=elsewhere,
             inflight=tuple(Flight(*(*row[:8], bool(row[8]), bool(row[9]))) for row in flights),
             quarantined=tuple(Parked(*row) for row in parked),
             coverage=coverage_rows(reader, alive_ms),
+            acts=tuple(audit_of(row) for row in reader.rows("look.audit", {"limit": acts})),
         )
 
     return await store.read(unit)

@@ -186,7 +186,7 @@ class Reads:
         name = "look.audit" if job is None else "look.audit_of"
         params = {"limit": limit} if job is None else {"key": job, "limit": limit}
         rows = await self.read(lambda reader: reader.rows(name, params))
-        return [Audit(*(*row[:4], decode(row[4]), decode(row[5]), *row[6:])) for row in rows]
+        return [audit_of(row) for row in rows]
 
     async def flow(self, name: str) -> FlowRecord | None:
         """A named flow's dispatch state, or None."""
@@ -227,6 +227,11 @@ class Reads:
             return {table: _whole(reader.raw, table) for table in tables}
 
         return await self.read(unit)
+
+
+def audit_of(row: Row) -> Audit:
+    """A record from a row of `look.audit`."""
+    return Audit(*(*row[:4], decode(row[4]), decode(row[5]), *row[6:]))
 
 
 def photograph(reader: Reader, flows: int, file_bytes: int) -> Snapshot:
