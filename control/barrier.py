@@ -128,14 +128,15 @@ async def drain(
     pause is sent from here when nothing is unfinished, and `on_progress` is called about twice a second.
     """
     row = await desk.control()
-    if wait and expected_version is None and row.mode != Mode.OPEN:
-        joined = f"joins the drain already under way (version {row.version})"
-        begun = Answer(Verdict(row.mode), cause=joined, mode=Mode(row.mode), version=row.version)
-    else:
+    begun = _joined(row)
+    if begun is None or not wait or expected_version is not None:
         version = row.version if expected_version is None else expected_version
         begun = await desk.transition(
             "drain", version, reason=reason, actor=actor, command_id=command_id, pause_when_empty=pause
         )
+    if begun.verdict is Verdict.STALE and wait and expected_version is None:
+        # somebody was quicker by a moment: their drain will do
+        begun = _joined(await desk.control()) or begun
     if begun.verdict is Verdict.PAUSED:
         return Drained(begun, f"already paused at version {begun.version}", 0)
     if begun.verdict is not Verdict.DRAINING:
@@ -148,6 +149,14 @@ async def drain(
     if not wait:
         return Drained(begun, f"draining at version {begun.version}", 0)
     return await _wait(desk, begun, deadline_s, pause, reason, actor, on_progress)
+
+
+def _joined(row: ControlRow) -> Answer | None:
+    """What joining a drain already under way begins with; None while the store is open."""
+    if row.mode == Mode.OPEN:
+        return None
+    cause = f"joins the drain already under way (version {row.version})"
+    return Answer(Verdict(row.mode), cause=cause, mode=Mode(row.mode), version=row.version)
 
 
 async def _wait(

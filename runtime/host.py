@@ -88,6 +88,8 @@ class Host:
         try:
             with signals_ask(self._stop, bell, self._asked_again) if owned else nullcontext():
                 await self._serve(bell)
+        except BaseExceptionGroup as group:
+            raise _sole(group) from group
         finally:
             self._stop.forget(ring)
             bell.close()
@@ -170,3 +172,11 @@ class Host:
 
 async def _in_thread(keeper: Keeper) -> None:
     await to_thread.run_sync(keeper.run, limiter=CapacityLimiter(1))
+
+
+def _sole(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one error in a group, however deep; the group itself if there are several."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return group if isinstance(error, BaseExceptionGroup) else error

@@ -82,7 +82,10 @@ async def work(
 
         load_app(target)
         return await supervise(
-            _child_arguments(options, log_format), processes, limit_s=(grace + hard_limit) / 1000 + 5
+            _child_arguments(options, log_format),
+            processes,
+            limit_s=(grace + hard_limit) / 1000 + 5,
+            ends_by_itself=until_idle or drain,
         )
     return await _work(options)
 
@@ -116,9 +119,11 @@ def _child_arguments(options: Options, log_format: str) -> list[str]:
 async def _work(options: Options) -> int:
     from runtime.embed import run
     from runtime.stopping import Stop as Stopping
+    from workers.pool import stop_with_supervisor
 
     app = load_app(options.target)
     stop = Stopping(options.grace_ms / 1000, options.hard_limit_ms / 1000)
+    stop_with_supervisor(stop)
     codes: list[int] = []
 
     def ready(worker: str) -> None:
