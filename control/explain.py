@@ -71,6 +71,9 @@ async def why_flow(store: Store, flow: str, *, limit: int = 20) -> Why | None:
     facts = await explain(store, "flow", flow, counts=False, limit=limit)
     kind = "ordered" if record.width is None else f"free, {record.taken} of {record.width} places taken"
     summary = f"{kind}; {record.unfinished} unfinished, next sequence number {record.next_seq}"
+    limit_of_flow = (await store.control()).flow_capacity
+    if limit_of_flow is not None and record.unfinished >= limit_of_flow:
+        summary += f"; its capacity of {limit_of_flow} is reached, new jobs of it are answered full"
     first = facts.blockers[0] if facts.blockers else None
     if first is not None:
         summary += f"; its first unfinished job {first.job} is {sentence(first, Clock(facts.clock, facts.now))}"

@@ -7,6 +7,8 @@ from control.times import Clock
 from runtime.protocol.records import Audit, Effect, History, JobRecord, Record
 from runtime.store.store import Store
 
+DIGEST = 64  # characters of one in hexadecimal; twelve of them tell definitions apart
+
 
 class Event(Record, frozen=True):
     """Something that happened to a job; `at` in the store's clock."""
@@ -59,7 +61,21 @@ def _events(
 
 def _operated(act: Audit) -> Event:
     because = f": {act.reason}" if act.reason else ""
-    return Event(act.at, act.verb, f"by {act.actor}{because}")
+    return Event(act.at, act.verb, f"by {act.actor}{because}{changes(act)}")
+
+
+def changes(act: Audit) -> str:
+    """What an act changed, in brackets: each value that differs, from → to; nothing if that cannot be said."""
+    if not isinstance(act.before, dict) or not isinstance(act.after, dict):
+        return ""
+    names = [name for name in act.after if name in act.before and act.before[name] != act.after[name]]
+    parts = [f"{name.replace('_', ' ')} {_value(act.before[name])} → {_value(act.after[name])}" for name in names]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _value(value: Any) -> str:
+    text = "none" if value is None else str(value)
+    return text[:12] if len(text) == DIGEST else text
 
 
 def _happened(row: History, clock: Clock) -> Event:

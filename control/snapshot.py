@@ -57,6 +57,12 @@ def status(picture: Picture) -> dict[str, Any]:
             for flight in picture.inflight
         ],
         "quarantined": msgspec.to_builtins(picture.quarantined),
+        "limits": {
+            "capacity": picture.capacity,
+            "flow_capacity": picture.flow_capacity,
+            "newcomers": picture.newcomers,
+        },
+        "acts": msgspec.to_builtins(picture.acts),
     }
 
 

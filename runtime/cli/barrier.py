@@ -10,7 +10,7 @@ from runtime.cli.exits import Exit, Stop, code_of
 from runtime.cli.options import Actor, CommandId, Db, Duration, Observed, Output, Reason, actor_name
 from runtime.cli.output import document, one_line, say
 from runtime.cli.session import opened
-from runtime.cli.waiting import watched
+from runtime.cli.waiting import interrupted, watched
 
 if TYPE_CHECKING:
     from control.barrier import Drained
@@ -60,7 +60,7 @@ async def drain(
         raise Stop("--timeout goes with --wait: without it the command does not stay")
     async with opened(db) as store:
         await _show_version(store, if_version)
-        async with watched(store) as shown:
+        async with watched(store) as shown, interrupted():
             ended = await drained(
                 store,
                 wait=wait,

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from control.life import changes
 from control.snapshot import Rates, lapsed, unfinished
 from control.times import Clock
 from runtime.cli.output import COLOURS, add, one_line, printable, short, table
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from runtime.store.picture import Picture
 
 MOST_ROWS = 8
+MOST_ACTS = 3
 
 
 def page(picture: "Picture", name: str, moved: Rates | None = None) -> Any:
@@ -25,6 +27,7 @@ def page(picture: "Picture", name: str, moved: Rates | None = None) -> Any:
         ("in flight", _flights(picture, clock)),
         ("quarantined", _parked(picture, clock)),
         ("workers", _workers(picture, clock)),
+        ("latest acts", _acts(picture, clock)),
     ):
         if part is not None:
             parts += [Text(""), Text(title, style="bold underline"), part]
@@ -40,9 +43,10 @@ def _head(picture: "Picture", name: str, clock: Clock) -> Any:
     head.append(str(shot.mode), style=COLOURS.get(str(shot.mode), ""))
     wish = ", pauses when empty" if shot.pause_when_empty and shot.mode == "draining" else ""
     size = f"{shot.file_bytes / 1_048_576:.1f} MiB"
-    head.append(
-        f" (version {shot.version}{wish})  {unfinished(picture)} unfinished  {size}  taken {clock.at(shot.taken_at)}"
-    )
+    full = picture.capacity is not None and unfinished(picture) >= picture.capacity
+    limit = f", capacity {picture.capacity} is reached" if full else ""
+    head.append(f" (version {shot.version}{wish})  {unfinished(picture)} unfinished{limit}")
+    head.append(f"  {size}  taken {clock.at(shot.taken_at)}")
     return head
 
 
@@ -116,6 +120,15 @@ def _workers(picture: "Picture", clock: Clock) -> Any:
         declares = ", ".join(short(digest) for digest in worker.digests) or None
         add(made, worker.worker, f"{worker.host}, pid {worker.pid}", lives, wall.at(worker.started_at_ms), declares)
     return _more(made, len(workers))
+
+
+def _acts(picture: "Picture", clock: Clock) -> Any:
+    if not picture.acts:
+        return None
+    made = table("WHEN", "WHO", "WHAT", "WHY")
+    for act in picture.acts[:MOST_ACTS]:
+        add(made, clock.ago(act.at), act.actor, f"{act.verb} {act.subject}{changes(act)}", one_line(act.reason, 60))
+    return made
 
 
 def _more(made: Any, total: int) -> Any:

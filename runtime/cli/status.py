@@ -1,8 +1,9 @@
 """status: where everything is, as one photograph or as a live page."""
 
+import signal
 import sys
 import time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -10,6 +11,9 @@ from runtime.cli.exits import Exit, Stop
 from runtime.cli.options import Db, Duration, Output, Some
 from runtime.cli.output import console, document, rows
 from runtime.cli.session import opened
+
+if TYPE_CHECKING:
+    from runtime.store.store import Store
 
 
 async def status(
@@ -50,25 +54,42 @@ async def status(
 
 
 async def _watch(db: Db, every_ms: int, flows: int, output: str) -> int:
+    """Look again and again until it is interrupted; that is its ordinary end."""
+    import anyio
+
+    async with opened(db) as store, anyio.create_task_group() as tasks:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            tasks.start_soon(_page if output == "text" else _lines, store, str(db), every_ms, flows)
+            await anext(signals)
+            tasks.cancel_scope.cancel()
+    return Exit.OK
+
+
+async def _lines(store: "Store", _name: str, every_ms: int, flows: int) -> None:
+    import anyio
+
+    from control.snapshot import status as shape
+    from runtime.store.picture import picture
+
+    while True:
+        rows([shape(await picture(store, flows=flows))], "jsonl", lambda: "")
+        sys.stdout.flush()
+        await anyio.sleep(every_ms / 1000)
+
+
+async def _page(store: "Store", name: str, every_ms: int, flows: int) -> None:
     import anyio
     from rich.live import Live
 
     from control.snapshot import rates
-    from control.snapshot import status as shape
     from runtime.cli.page import page
     from runtime.store.picture import picture
 
-    async with opened(db) as store:
-        before, looked = await picture(store, flows=flows), time.monotonic()
-        if output != "text":
-            while True:
-                rows([shape(before)], "jsonl", lambda: "")
-                sys.stdout.flush()
-                await anyio.sleep(every_ms / 1000)
-                before = await picture(store, flows=flows)
-        with Live(page(before, str(db)), console=console(), screen=True, auto_refresh=False) as live:
-            while True:
-                await anyio.sleep(every_ms / 1000)
-                after, now = await picture(store, flows=flows), time.monotonic()
-                live.update(page(after, str(db), rates(before, after, now - looked)), refresh=True)
-                before, looked = after, now
+    before, looked = await picture(store, flows=flows), time.monotonic()
+    with Live(page(before, name), console=console(), screen=True, auto_refresh=False) as live:
+        live.refresh()
+        while True:
+            await anyio.sleep(every_ms / 1000)
+            after, now = await picture(store, flows=flows), time.monotonic()
+            live.update(page(after, name, rates(before, after, now - looked)), refresh=True)
+            before, looked = after, now

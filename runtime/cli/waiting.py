@@ -41,6 +41,16 @@ async def watched(store: "Store") -> AsyncIterator[Shown]:
         tasks.cancel_scope.cancel()
 
 
+@asynccontextmanager
+async def interrupted() -> AsyncIterator[None]:
+    """An interrupt ends the waiting and not the drain: say so."""
+    try:
+        yield
+    except anyio.get_cancelled_exc_class():
+        say("interrupted; what was begun goes on without this command: `status` shows it, `resume` opens admission")
+        raise
+
+
 async def _show(store: "Store", shown: Shown) -> None:
     await shown.began.wait()
     if not sys.stderr.isatty():
@@ -70,9 +80,11 @@ def describe(progress: Progress, picture: "Picture") -> list[str]:
     lines = [f"draining (version {progress.version}): {progress.remaining} left, {progress.per_second:.1f}/s, {left}"]
     clock = Clock(picture.clock, picture.snapshot.taken_at)
     lines += [
-        f"slowest flow {flow.name}: {flow.unfinished} unfinished" for flow in picture.snapshot.flows if flow.unfinished
+        f"slowest flow {flow.name}: {flow.unfinished} unfinished"
+        for flow in picture.snapshot.flows[:1]
+        if flow.unfinished
     ]
-    lines += [f"longest lease {_lease(flight, clock)}" for flight in picture.inflight]
+    lines += [f"longest lease {_lease(flight, clock)}" for flight in picture.inflight[:1]]
     if parked := picture.snapshot.jobs["quarantined"]:
         first = picture.quarantined[0].job
         lines.append(f"{parked} quarantined, such as {first}: a person must act (`why drain`)")
