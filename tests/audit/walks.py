@@ -6,24 +6,24 @@ from pathlib import Path
 
 import anyio
 
-from runtime.protocol.records import Token
+from runtime.protocol.records import JobRecord, Token
 from runtime.store.store import Store
 from tests.audit.ledger import BOTH, NEW, OLD, UNITS, V1, V2, V3, Broken, Ledger, value
 
 WORKERS = (BOTH, BOTH, OLD, NEW)
 CHOICES = {
-    "admit": 14,
-    "again": 5,
+    "admit": 12,
+    "again": 4,
     "differently": 3,
-    "claim": 20,
-    "commit": 22,
+    "claim": 24,
+    "commit": 17,
     "late": 6,
-    "fail": 8,
-    "recover": 5,
-    "redrive": 5,
+    "fail": 12,
+    "recover": 4,
+    "redrive": 3,
     "switch": 3,
     "migrate": 6,
-    "time": 3,
+    "time": 6,
 }
 
 
@@ -58,8 +58,11 @@ class Audit:
             raise Broken(f"{verdict!r} was answered where one of {allowed} is right")
         return str(verdict)
 
-    def job(self) -> str:
-        return self.chance.choice(self.names) if self.names else "nobody"
+    def job(self, state: str | None = None) -> JobRecord | None:
+        """A job; of five picks four are in that state, if any is."""
+        jobs = list(self.ledger.jobs.values())
+        fitting = [job for job in jobs if job.state == state] if self.chance.random() < 0.8 else []
+        return self.chance.choice(fitting or jobs) if jobs else None
 
     async def admit(self) -> str:
         name = f"j{len(self.names)}"
@@ -70,14 +73,14 @@ class Audit:
         return self.expect(answer.verdict, "accepted")
 
     async def again(self) -> str:
-        known = self.ledger.jobs.get(self.job())
+        known = self.job()
         if known is None:
             return "nothing"
         answer = await self.store.admit("points", known.id, {"units": UNITS}, flow=known.flow, now=self.tick)
         return self.expect(answer.verdict, "replay")
 
     async def differently(self) -> str:
-        known = self.ledger.jobs.get(self.job())
+        known = self.job()
         if known is None:
             return "nothing"
         units, flow = self.chance.choice(((UNITS + 1, known.flow), (UNITS, "elsewhere")))
@@ -125,14 +128,14 @@ class Audit:
         return self.expect(answer.verdict, "retry", "quarantined", "stale", "expired")
 
     async def recover(self) -> str:
-        known = self.ledger.jobs.get(self.job())
+        known = self.job("inflight")
         if known is None:
             return "nothing"
         answer = await self.store.recover(known.id, known.generation, "the audit says so", now=self.tick)
         return self.expect(answer.verdict, "recovered" if known.state == "inflight" else "refused")
 
     async def redrive(self) -> str:
-        known = self.ledger.jobs.get(self.job())
+        known = self.job("quarantined")
         if known is None:
             return "nothing"
         answer = await self.store.redrive(known.id, known.generation, "the audit says so", now=self.tick)
@@ -146,7 +149,7 @@ class Audit:
         return self.expect(answer.verdict, "stale" if late else "switched")
 
     async def migrate(self) -> str:
-        known = self.ledger.jobs.get(self.job())
+        known = self.job("ready")
         if known is None:
             return "nothing"
         target = self.chance.choice((V1, V2, V3)).digest
