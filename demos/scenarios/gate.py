@@ -118,16 +118,16 @@ async def gated(family: Sequence[Child], calls: Sequence[Call]) -> list[Any]:
     """Every child READY with its call, then GO to all; the answers in the order of the calls."""
     for one, call in zip(family, calls, strict=True):
         await one.prepare(call)
-    for one in family:
-        await one.go()
-    return [await one.answer() for one in family]
+    with anyio.fail_after(RACE_S):
+        for one in family:
+            await one.go()
+        return [await one.answer() for one in family]
 
 
 async def race(path: Path, calls: Sequence[Call]) -> list[Any]:
     """One process for each call, gated; the answers in the order of the calls."""
-    with anyio.fail_after(RACE_S):
-        async with children(path, len(calls)) as family:
-            return await gated(family, calls)
+    async with children(path, len(calls)) as family:
+        return await gated(family, calls)
 
 
 def token(claim: dict[str, Any]) -> Token:
