@@ -53,7 +53,7 @@ class Barrier:
         self._actor = actor
         self._event = Event()
         self._draining = False
-        self._faults = Faults(log, "looking at the barrier")
+        self._faults = Faults(log, "looking at the barrier", aside=True)
 
     def look(self) -> None:
         """Something may have changed: look soon."""

@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from functools import partial
 
 import msgspec
-from anyio import CapacityLimiter, Event, create_task_group, move_on_after, to_thread
+from anyio import CapacityLimiter, Event, create_task_group, move_on_after, sleep, to_thread
 
 from runtime import keeper as keeping
 from runtime.bell import Bell
@@ -152,6 +152,10 @@ class Host:
             running, " at once" if self._stop.asked > 1 else "", self._stop.hard_limit_s,
         )
         self._scheduler.cancel_all("the pool stops")
+        if not self._settings.owns_process:
+            # a process of ours is ended by the watchdog; a program's own pool only gives up what it cannot write
+            await sleep(self._stop.hard_limit_s)
+            self._scheduler.give_up()
 
     async def _next_ask(self, seconds: float | None) -> None:
         if seconds is None:

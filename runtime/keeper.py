@@ -88,8 +88,8 @@ class Keeper:
         self._busy_at = time.monotonic()
         self._checkpointed_at = 0.0
         self._started_at_ms = time.time_ns() // 1_000_000
-        self._renew_faults = Faults(log, "renewing leases")
-        self._beat_faults = Faults(log, "saying that this process lives")
+        self._renew_faults = Faults(log, "renewing leases", aside=True)
+        self._beat_faults = Faults(log, "saying that this process lives", aside=True)
 
     async def wait_opened(self) -> None:
         """Until the keeper has its store and has said that this process lives."""
@@ -177,7 +177,7 @@ class Keeper:
             worker = self._worker().id
             answers = await desk.renew_many([Renewal(each.claim.token, worker) for each in flights])
         except Exception as error:
-            await anyio.sleep(min(self._tick_s, self._renew_faults.failed(error)))
+            await anyio.sleep(self._renew_faults.failed(error))
         else:
             self._renew_faults.succeeded()
             for flight, answer in zip(flights, answers, strict=True):

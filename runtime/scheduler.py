@@ -66,6 +66,7 @@ class Scheduler:
         self._event = Event()
         self._awake = False
         self._claiming = True
+        self._given_up = False
         self._hungry = True
         self._looking = False
         self._in_settle = False
@@ -73,7 +74,8 @@ class Scheduler:
         self._next_due: int | None = None
         self._rest_until = 0.0
         self._look_after = 0.0
-        self._watch = Watch.on(watched, self.wake) if watched is not None else None
+        self._watched = watched
+        self._watch: Watch | None = None
 
     def wake(self) -> None:
         """Look at everything once more."""
@@ -92,9 +94,17 @@ class Scheduler:
         self.places.cancel_all(why)
         self.wake()
 
+    def give_up(self) -> None:
+        """End although outcomes could not be written; their leases will lapse."""
+        self._claiming = False
+        self._given_up = True
+        self.wake()
+
     async def run(self) -> None:
         """Serve until told to end; raises the store's error when it cannot be served any more."""
         unsubscribe = self._desk.subscribe(self._committed)
+        if self._watched is not None:
+            self._watch = Watch.on(self._watched, self.wake)
         fatal: Exception | None = None
         try:
             async with create_task_group() as group:
@@ -119,6 +129,9 @@ class Scheduler:
 
     async def _flush(self) -> None:
         """Write what is left when the pool was cancelled from outside; what cannot be written lapses with its lease."""
+        if self._given_up and (left := len(self.places.outcomes)):
+            log.error("the outcomes of %d attempts could not be written, their leases will lapse", left)
+            return
         while self.places.outcomes:
             known = len(self.places.outcomes)
             try:
@@ -129,7 +142,7 @@ class Scheduler:
 
     async def _loop(self) -> None:
         while True:
-            if self.places.outcomes:
+            if self.places.outcomes and not self._given_up:
                 await self._gather()
                 await self._talk(self._settle)
             elif self._hungry and self._limit() > 0:
@@ -168,7 +181,7 @@ class Scheduler:
         return min(free, self._max_jobs - self._settling.ended_jobs - len(self.places.flights))
 
     def _finished(self) -> bool:
-        if self.places.flights:
+        if any(flight.outcome is None or not self._given_up for flight in self.places.flights):
             return False
         if not self._claiming:
             return True

@@ -92,9 +92,9 @@ class Watchdog:
 
     def _end(self) -> None:
         for flight in tuple(self._places.flights):
-            if flight.outcome is None:
-                text = "handler %r of %s did not yield; its claim lapses with its lease"
-                log.error(text, self._op(flight.claim), words(flight.claim), extra=naming(flight.claim))
+            why = "did not yield" if flight.outcome is None else "ended, but its outcome could not be written"
+            text = "handler %r of %s %s; its claim lapses with its lease"
+            log.error(text, self._op(flight.claim), words(flight.claim), why, extra=naming(flight.claim))
         log.error("the hard limit has passed: the process ends with %d", HARD_LIMIT_EXIT)
         logging.shutdown()
         os._exit(HARD_LIMIT_EXIT)

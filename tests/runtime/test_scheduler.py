@@ -256,6 +256,26 @@ async def test_a_renewal_that_is_refused_after_the_commit_is_no_alarm(caplog: py
     assert caplog.records == []
 
 
+async def test_told_to_give_up_it_ends_although_an_outcome_cannot_be_written(caplog: pytest.LogCaptureFixture) -> None:
+    desk, tried = Desk("a"), Event()
+    desk.faults.extend([None] + [StoreFull("the store is full")] * 1000)
+    scheduler = Scheduler(desk, Runner(quick))
+
+    async def note() -> None:
+        if len(desk.faults) < 990:
+            tried.set()
+
+    desk.on_settle = note
+    with fail_after(10):
+        async with create_task_group() as group:
+            group.start_soon(scheduler.run)
+            await tried.wait()
+            scheduler.stop_claiming()
+            scheduler.give_up()
+    assert desk.done() == []
+    assert "the outcomes of 1 attempts could not be written" in caplog.text
+
+
 @pytest.mark.parametrize("limit", [1, 5])
 async def test_max_jobs_ends_exactly_so_many_and_claims_none_too_many(limit: int) -> None:
     desk, runner = Desk(*"abcdef"), Runner(quick)
