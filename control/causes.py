@@ -79,8 +79,8 @@ def _gone(job: Blocker) -> str:
 def _waiting(job: Blocker, clock: Clock) -> str:
     because = f", because: {job.reason}" if job.reason else ""
     return (
-        f"backing off until {clock.at(job.due)} ({clock.ago(job.due)}) after attempt {job.attempts} of {job.budget} "
-        f"of step {job.step}{because}"
+        f"backing off since {clock.at(job.since)} until {clock.at(job.due)} ({clock.ago(job.due)}) after attempt "
+        f"{job.attempts} of {job.budget} of step {job.step}{because}"
     )
 
 

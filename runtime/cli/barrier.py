@@ -59,6 +59,8 @@ async def drain(
     if timeout is not None and not wait:
         raise Stop("--timeout goes with --wait: without it the command does not stay")
     async with opened(db) as store:
+        if wait and if_version is None and (await store.control()).mode == "draining":
+            say("joins the drain already under way")
         await _show_version(store, if_version)
         async with watched(store) as shown, interrupted():
             ended = await drained(

@@ -1,6 +1,7 @@
 """jobs list, jobs show: which jobs there are; one job's whole life."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
@@ -9,7 +10,12 @@ from runtime.cli.options import Db, Limit, Output
 from runtime.cli.output import add, document, one_line, plain, rows, say, short, table
 from runtime.cli.session import opened
 
+if TYPE_CHECKING:
+    from control.times import Clock
+    from runtime.protocol.records import JobRecord
+
 jobs = App(name="jobs", help="List jobs; show one job's whole life.")
+HEADINGS = ("JOB", "STATE", "STEP", "ATTEMPT", "FLOW", "NO", "WORKFLOW", "DEFINITION", "SINCE", "WHY")
 States = Literal["ready", "waiting", "inflight", "quarantined", "done"]
 
 
@@ -38,37 +44,7 @@ async def list_(
         page = await store.jobs(state=state, flow=flow, digest=digest, after=after, limit=limit)
         clock = await clock_of(store)
 
-    def render() -> Any:
-        made = table(
-            "JOB",
-            "STATE",
-            "STEP",
-            "ATTEMPT",
-            "FLOW",
-            "NO",
-            "WORKFLOW",
-            "DEFINITION",
-            "SINCE",
-            "WHY",
-            right=("STEP", "ATTEMPT", "NO"),
-        )
-        for job in page:
-            add(
-                made,
-                job.id,
-                shown_state(job),
-                job.cursor,
-                job.attempts,
-                job.flow,
-                job.seq,
-                job.workflow,
-                short(job.current_digest),
-                clock.ago(job.since),
-                one_line(job.reason, 60),
-            )
-        return made
-
-    rows(page, output, render)
+    rows(page, output, lambda: _listed(page, clock))
     if output == "text":
         if not page:
             say("no such jobs")
@@ -110,6 +86,14 @@ async def show(
     return Exit.OK
 
 
-def shown_state(job: Any) -> str:
+def shown_state(job: "JobRecord") -> str:
     """A ready job with a due time is waiting for it."""
     return "waiting" if job.state == "ready" and job.due is not None else str(job.state)
+
+
+def _listed(page: "Sequence[JobRecord]", clock: "Clock") -> Any:
+    made = table(*HEADINGS, right=("STEP", "ATTEMPT", "NO"))
+    for job in page:
+        place = (job.cursor, job.attempts, job.flow, job.seq, job.workflow, short(job.current_digest))
+        add(made, job.id, shown_state(job), *place, clock.ago(job.since), one_line(job.reason, 60))
+    return made

@@ -61,7 +61,7 @@ def console(*, errors: bool = False) -> "Console":
 
     stream = sys.stderr if errors else sys.stdout
     width = None if stream.isatty() else WIDEST
-    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
+    return Console(file=stream, width=width, force_terminal=stream.isatty(), markup=False, highlight=False, emoji=False)
 
 
 def say(line: str) -> None:

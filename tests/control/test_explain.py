@@ -67,7 +67,7 @@ async def test_a_failed_job_says_until_when_after_which_attempt_and_why(store: S
     await store.fail(claims.claims[0].token, "bank is closed", now=2)
     why = await why_job(store, "a")
     assert why is not None
-    assert "backing off until tick 4" in why.summary
+    assert "backing off since tick 2 until tick 4" in why.summary
     assert "after attempt 1 of 3" in why.summary
     assert "because: bank is closed" in why.summary
 

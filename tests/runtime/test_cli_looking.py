@@ -77,7 +77,7 @@ def test_what_does_not_exist_ends_with_5_and_says_where_to_look(cli: Cli) -> Non
 
 def test_why_explains_a_job_a_flow_a_drain_and_a_definition(cli: Cli) -> None:
     cli.store(busy)
-    assert "backing off until" in cli("why", "job", "late").out
+    assert "backing off since" in cli("why", "job", "late").out
     assert "because: bank is closed" in cli("why", "job", "late").out
     assert "its first unfinished job bad is quarantined" in cli("why", "flow", "C").out
     drain = cli("why", "drain", "-o", "json").json
