@@ -5,8 +5,10 @@ from typing import Any
 
 import anyio
 
-from tests.cases.notes import gate, note
-from workers import App, Context, step
+from runtime.store.inbox import Inbox
+from tests.cases.notes import folder, gate, note
+from workers import App, Context, Quarantine, step
+from workers.relay import FOLLOWS, Relay, reason
 
 app = App("cases", abi="cases/1")
 app.schema("cases", "create table done_call (job text, step text, generation integer) strict")
@@ -40,17 +42,34 @@ async def echo(ctx: Context) -> object:
 
 
 @app.step
+async def deliver(ctx: Context) -> object:
+    """Delivers its payload to the receiver in the case's folder, as the relay does."""
+    note(ctx, "begin")
+    async with await Inbox.open(folder() / "receiver.db") as inbox:
+        receipt = await Relay(inbox).deliver(ctx.id, ctx.flow, ctx.seq, ctx.payload)
+    note(ctx, "end", word=receipt.verdict)
+    match FOLLOWS[receipt.verdict]:
+        case "fail":
+            raise RuntimeError(reason(receipt))
+        case "quarantine":
+            raise Quarantine(reason(receipt))
+    return {"received": receipt.verdict}
+
+
+@app.step
 async def dies(ctx: Context) -> None:
     """Ends the whole process, as the kernel does when memory is short."""
     note(ctx, "begin")
     os._exit(137)
 
 
+LEASE_S = 0.5
 SHORT: dict[str, Any] = {"lease": 500, "base": 100, "ceiling": 1_000, "time_limit": "1h"}
 QUICK = app.manifest([step("only", quick, **SHORT)], workflow="quick")
 GATED = app.manifest([step("only", gated, **SHORT)], workflow="gated")
 GATED_TWICE = app.manifest([step("only", gated, **{**SHORT, "budget": 2})], workflow="gated-twice")
 ECHO = app.manifest([step("only", echo, **SHORT)], workflow="echo")
+DELIVER = app.manifest([step("only", deliver, **SHORT)], workflow="deliver")
 DIES = app.manifest([step("only", dies, **SHORT)], workflow="dies")
 TWO = app.manifest([step("first", quick, **SHORT), step("second", quick, **SHORT)], workflow="two")
 THREE = app.manifest([step(name, quick, **SHORT) for name in ("first", "second", "third")], workflow="three")

@@ -13,6 +13,7 @@ from workers import Context
 
 VARIABLE = "CASES_FOLDER"
 POLL_S = 0.01
+SLACK = 2  # times in the cases are for a quiet machine; a busy one may take twice as long
 
 
 def folder() -> Path:

@@ -14,7 +14,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from runtime.store.store import Store
 from tests.cases import apps
 from tests.cases.looking import fields, happened, prepared
-from tests.cases.notes import begun, notes, open_gate, until
+from tests.cases.notes import SLACK, begun, notes, open_gate, until
 from tests.cases.pool import pool, surroundings
 
 SCRIPT = """
@@ -51,6 +51,7 @@ def descriptors(path: Path) -> int:
     return found
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors are counted in /proc")
 @pytest.mark.parametrize("after_s", [0.0, 0.02, 0.1])
 async def test_c46_cancelling_while_the_store_opens_leaks_nothing(db: Path, after_s: float) -> None:
     async with await Store.open(db):
@@ -69,11 +70,11 @@ async def test_c46_cancelling_while_the_store_opens_leaks_nothing(db: Path, afte
         await anyio.sleep(after_s)
         for scope in scopes:
             scope.cancel()
-    await until(lambda: descriptors(db) == 0 and threading.active_count() <= threads, within_s=1)
+    await until(lambda: descriptors(db) == 0 and threading.active_count() <= threads, within_s=SLACK * 1)
     begun_at = time.monotonic()
     async with await Store.open(db) as store:
         await prepared(apps.app, store)
-    assert time.monotonic() - begun_at < 1
+    assert time.monotonic() - begun_at < SLACK * 1
     os.unlink(db)
 
 
@@ -87,9 +88,9 @@ async def test_c47_an_uncaught_error_neither_locks_the_file_nor_keeps_the_interp
             assert await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", 80) == b"FAILED"
         asked = time.monotonic()
         assert (await store.admit("quick", "J", 1)).verdict == "accepted"
-        assert time.monotonic() - asked < 0.2
+        assert time.monotonic() - asked < SLACK * 0.1
         await process.stdin.send(b"go on\n")
-        with anyio.fail_after(4):
+        with anyio.fail_after(SLACK * 2):
             assert await process.wait() == 1
         assert process.stderr is not None
         assert b"UNIQUE" in await process.stderr.receive()
