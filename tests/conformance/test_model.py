@@ -167,6 +167,17 @@ class Machine(RuleBasedStateMachine):
         commits = [Commit(tokens[0], 7, WORKERS["all"])] * 2
         self.walk.settle(commits, lost[0], lost[1], lost[2], ClaimRequest(limit, WORKERS[worker]))
 
+    @rule(picks=PICKS, admissions=st.lists(ADMISSION, min_size=1, max_size=2), worker=WORKER, dt=DT)
+    def together(self, picks: list[Any], admissions: list[Admission], worker: str, dt: int) -> None:
+        tokens = [self.token(pick) for pick in picks]
+        requests: list[tuple[str, list[Any]]] = [
+            ("commit_step", [Commit(token, 7, WORKERS["all"]) for token in tokens]),
+            ("admit", admissions),
+            ("fail", [Callback(token, "tried") for token in reversed(tokens)]),
+            ("claim", [ClaimRequest(2, WORKERS[worker])]),
+        ]
+        self.walk.together(requests, self.now(dt))
+
     @rule(dt=DT)
     def sweep(self, dt: int) -> None:
         self.walk.sweep(self.now(dt))

@@ -3,11 +3,15 @@
 `Walk` is driven by the state machine of `test_model`; the blocking portal belongs to whoever drives it.
 """
 
+import contextlib
+import copy
+import itertools
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from anyio.from_thread import BlockingPortal
 
@@ -17,7 +21,7 @@ from runtime.protocol.records import Answer, Callback, ClaimRequest, Claims, Com
 from runtime.protocol.verdicts import OnLapse
 from runtime.store.store import Store
 from tests.conformance.model import Model, Reply, Taken
-from tests.conformance.photograph import differences, photograph
+from tests.conformance.photograph import Photograph, differences, photograph
 from tests.crash.invariants import STATEMENTS
 
 
@@ -114,6 +118,41 @@ class Walk:
         assert claims is not None
         self._taken(claims, claim.limit, claim.worker)
 
+    def together(self, requests: Sequence[tuple[str, Sequence[Any]]], now: int) -> None:
+        """Requests of different callers at once: some serial order of them explains every answer and the file."""
+        answers: list[Any] = [None] * len(requests)
+
+        async def ask(number: int, verb: str, items: Sequence[Any]) -> None:
+            if verb == "claim":
+                answers[number] = await self.store.claim(items[0].limit, items[0].worker, now=now)
+            else:
+                answers[number] = await getattr(self.store, f"{verb}_many")(items, now=now)
+
+        async def all_at_once() -> Photograph:
+            async with anyio.create_task_group() as group:
+                for number, (verb, items) in enumerate(requests):
+                    group.start_soon(ask, number, verb, items)
+            return await photograph(self.store)
+
+        seen = self.portal.call(all_at_once)
+        before, tokens = self.model, len(self.tokens)
+        for order in itertools.permutations(range(len(requests))):
+            self.model = copy.deepcopy(before)
+            self.model.at(now)
+            with contextlib.suppress(AssertionError):
+                for number in order:
+                    self._explain(*requests[number], answers[number])
+                if not differences(self.model, seen):
+                    return
+            del self.tokens[tokens:]
+        raise AssertionError(f"no serial order of {requests} explains {answers}")
+
+    def _explain(self, verb: str, items: Sequence[Any], answer: Any) -> None:
+        if verb == "claim":
+            self._taken(answer, items[0].limit, items[0].worker)
+        else:
+            self._agree(verb, items, answer)
+
     def backwards(self, call: Callable[[Store, int], Awaitable[Any]]) -> None:
         """A smaller tick is an error that names both, and changes nothing (the comparison after it shows that)."""
         early = self.model.tick - 1
@@ -205,7 +244,7 @@ class Walk:
         if seen.control["mode"] == "paused":
             assert all(job["state"] == "done" for job in seen.jobs.values())
 
-    def _history(self, seen: Any) -> None:
+    def _history(self, seen: Photograph) -> None:
         """Accepted digests stand, generations and lifetime attempts never fall, a done job never changes."""
         for name, job in seen.jobs.items():
             accepted, generation, lifetime = self.seen.get(name, (job["accepted"], 0, 0))
