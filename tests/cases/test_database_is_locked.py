@@ -1,6 +1,7 @@
 """Database is locked: writers wait for one another, and nobody hears of it."""
 
 import json
+import signal
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable
@@ -43,6 +44,8 @@ async def test_c43_eight_workers_and_four_admitting_processes_on_one_file(store:
                 group.start_soon(admits, part)
         await until(counted(store, "done", 2_000), within_s=60)
         assert time.monotonic() - begun < 60
+        running.send(signal.SIGTERM)
+        assert await running.wait() == 0
         log = running.log
     assert "locked" not in log
     assert "busy" not in log
