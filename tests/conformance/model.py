@@ -58,6 +58,7 @@ class Job:
     lapsed: bool = False
     worker: str | None = None
     events: int = 0  # failures, lapses, releases and quarantines by workers: rows of history
+    refused: int = 0  # late writes that were refused, renewals apart: counted in rows of history
     effects: list[tuple[int, str, str, Any]] = field(default_factory=list)
 
     @property
@@ -198,16 +199,16 @@ class Model:
 
     # §6 and §7 callbacks
 
-    def _live(self, token: Token) -> Job | Reply:
+    def _live(self, token: Token, noted: int = 1) -> Job | Reply:
         """The job that this token may write to, or the refusal."""
         job = self.jobs.get(token.job)
         if job is None:
             return Reply("unknown")
-        if token != job.token:
-            return Reply("stale")
-        if job.lapsed or (job.state == "inflight" and self._over(job)):
-            return Reply("expired")
-        return job if job.state == "inflight" else Reply("stale")
+        late = token == job.token and (job.lapsed or (job.state == "inflight" and self._over(job)))
+        if token == job.token and job.state == "inflight" and not late:
+            return job
+        job.refused += noted
+        return Reply("expired" if late else "stale")
 
     def commit_step(self, token: Token, value: Any, worker: str, declared: Iterable[str]) -> Reply:
         if isinstance(job := self._live(token), Reply):
@@ -246,7 +247,7 @@ class Model:
         return Reply("quarantined")
 
     def renew(self, token: Token) -> Reply:
-        if isinstance(job := self._live(token), Reply):
+        if isinstance(job := self._live(token, noted=0), Reply):
             return job
         step = self.step(job)
         job.lease = min(self.tick + step.lease, job.since + step.time_limit + step.lease)

@@ -144,8 +144,9 @@ def differences(model: Model, seen: Photograph) -> list[str]:
             pairs[f"job {key}, {name}"] = (shown.get(name), job.get(name))
         pairs[f"job {key}, effects"] = (seen.effects.get(key, []), model.jobs[key].effects if key in model.jobs else [])
         pairs[f"job {key}, migrations"] = (seen.chain.get(key, []), model.chain.get(key, []))
-        events = sum(n for what, n in seen.history.get(key, Counter()).items() if what != "refused")
-        pairs[f"job {key}, history"] = (events, model.jobs[key].events if key in model.jobs else 0)
+        history = seen.history.get(key, Counter())
+        rows = (sum(history.values()) - history["refused"], history["refused"])
+        pairs[f"job {key}, history"] = (rows, (model.jobs[key].events, model.jobs[key].refused) if job else (0, 0))
     flows = {flow.name: (flow.width, flow.served, flow.next_seq) for flow in model.flows if flow.name is not None}
     for flow in seen.flows.keys() | flows.keys():
         pairs[f"flow {flow}, (width, served, next seq)"] = (seen.flows.get(flow), flows.get(flow))
