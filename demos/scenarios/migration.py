@@ -44,7 +44,10 @@ async def v16(here: World) -> Facts:
     await admit(here, "ready")
     before = await here.photo()
     store = here.store
-    answers = {name: await store.migrate(name, 0, D2, "agreed") for name in ("flight", "begun", "done", "quarantined")}
+    answers = {
+        name: await store.migrate(name, 0, D2, "agreed", effects_checked=True)
+        for name in ("flight", "begun", "done", "quarantined")
+    }
     answers["unregistered"] = await store.migrate("ready", 0, "0" * 64, "agreed")
     answers["other workflow"] = await store.migrate("ready", 0, other.digest, "agreed")
     answers["already bound"] = await store.migrate("ready", 0, D1, "agreed")

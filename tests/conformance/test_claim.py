@@ -63,6 +63,17 @@ async def test_r14_a_head_that_backs_off_blocks_its_own_flow_until_it_is_due(saw
     assert await saw(relay.r14) == {"claims": ["b1", None, "a1"]}
 
 
+async def test_an_event_admitted_behind_a_head_in_flight_or_waiting_is_not_claimed(here: World) -> None:
+    await here.define(RELAY)
+    await here.event("a1")
+    await here.event("b1")
+    await here.take(W1, 0)
+    await here.fail(await here.take(W1, 0))
+    await here.event("a2")
+    await here.event("b2")
+    assert await here.name_of_next(W1, 0) is None
+
+
 async def test_r15_a_quarantined_head_blocks_its_own_flow_until_a_person_acts(saw: Saw) -> None:
     assert await saw(relay.r15) == {
         "others": ["b1", "b2", "b3", None],

@@ -113,8 +113,7 @@ class Fold:
     def _new_flow(self, item: Admission) -> Flow:
         control = self.tx.control
         control.last_flow += 1
-        served = control.ticket if control.newcomers == "behind" else 0
-        flow = Flow(control.last_flow, item.flow, item.width or 0, 1, 0, served, new=True)
+        flow = Flow(control.last_flow, item.flow, item.width or 0, 1, 0, 0, new=True)
         self.new_flows.append(flow)
         if item.flow is not None:
             self.flows[item.flow] = flow
