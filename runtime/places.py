@@ -47,6 +47,7 @@ class Places:
         """Hand claims to free places; there are never more claims than free places."""
         for claim in claims:
             flight = Flight(claim)
+            flight.stopped = self._stopping
             self.flights.add(flight)
             place = self.free.pop()
             place.flight = flight

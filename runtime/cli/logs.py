@@ -1,5 +1,6 @@
 """Log lines on stderr: text for people, or one JSON object a line."""
 
+import json
 import logging
 import sys
 from datetime import UTC, datetime
@@ -25,7 +26,11 @@ class JsonLines(logging.Formatter):
         line.update({name: value for name, value in vars(record).items() if name not in PLAIN})
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
-        return msgspec.json.encode(line, enc_hook=str).decode("utf-8", "replace")
+        try:
+            return msgspec.json.encode(line, enc_hook=str).decode()
+        except UnicodeEncodeError:
+            # an exception's text may hold lone surrogates, which only escapes can carry
+            return json.dumps(line, default=str)
 
 
 class TextLines(logging.Formatter):

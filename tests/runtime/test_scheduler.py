@@ -215,6 +215,21 @@ async def test_cancelled_claims_are_handed_back_once_their_handlers_have_ended()
     assert {item.reason for item in released} == {"the pool stops"}
 
 
+async def test_claims_that_arrive_after_a_cancellation_are_handed_back_unbegun() -> None:
+    desk, runner = Desk("a"), Runner(quick)
+    scheduler = Scheduler(desk, runner)
+
+    async def stop() -> None:
+        desk.on_settle = None
+        scheduler.cancel_all("the pool stops")
+
+    desk.on_settle = stop
+    with fail_after(5):
+        await scheduler.run()
+    assert runner.started == []
+    assert [item.token.job for turn in desk.settled for item in turn.get("releases", ())] == ["a"]
+
+
 async def test_cancelled_from_outside_it_hands_back_what_it_had() -> None:
     desk, gate = Desk("a"), Gate()
     async with create_task_group() as group:
