@@ -116,9 +116,11 @@ def _copied(path: Path) -> Path:
 
 async def _word(store: Store, verb: str, arguments: Arguments) -> str:
     answer = await getattr(store, verb)(**arguments)
+    if isinstance(answer, list):
+        (answer,) = answer
     if isinstance(answer, Answer):
         return str(answer.verdict)
-    return f"{len(answer.claims)} claimed" if isinstance(answer, Claims) else f"{answer} moved"
+    return f"{len(answer.claims)} claimed" if isinstance(answer, Claims) else str(answer)
 
 
 def _changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:

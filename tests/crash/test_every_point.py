@@ -10,12 +10,12 @@ import anyio
 import pytest
 
 from demos.scenarios import gate
+from demos.scenarios.cases import CASES, ONE, V1, V2, Arguments, Case
 from demos.scenarios.stage import tables
 from demos.scenarios.world import STORE_ID
 from runtime.protocol.records import Answer, Claims
 from runtime.store import points
 from runtime.store.store import Store
-from tests.crash.cases import CASES, ONE, V1, V2, Arguments, Case
 from tests.crash.invariants import check
 
 AT_ONCE = 2

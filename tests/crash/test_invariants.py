@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from demos.scenarios.cases import ONE, UNITS, V1, V2, WORKER
 from demos.scenarios.stage import LAPSED, take
 from runtime.store.inbox import Inbox
 from runtime.store.store import Store
-from tests.crash.cases import ONE, UNITS, V1, V2, WORKER
 from tests.crash.invariants import INBOX_STATEMENTS, STATEMENTS, check, check_inbox
 
 DAMAGE = {
