@@ -165,6 +165,12 @@ class Model:
                 moved += 1
         return moved
 
+    def next_due(self) -> int | None:
+        """When the clock next acts on a job."""
+        waiting = [job.due for job in self.unfinished() if job.state == "ready" and job.due is not None]
+        held = [job for job in self.unfinished() if job.state == "inflight" and self.step(job).on_lapse == "retry"]
+        return min([*waiting, *(job.lease + 1 for job in held)], default=None)
+
     def _over(self, job: Job) -> bool:
         return self.step(job).on_lapse == "retry" and self.tick > job.lease
 

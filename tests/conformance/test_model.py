@@ -94,7 +94,7 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         try:
-            self.walk.check_file()
+            self.walk.check_end()
         finally:
             self.walk.close()
             for part in self.folder.glob(f"{self.path.name}*"):

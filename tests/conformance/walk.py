@@ -216,6 +216,8 @@ class Walk:
         ]
         assert given == expected, f"claim({limit}, {worker.id}): {given}, the model says {expected}"
         assert (answer.mode, answer.version) == (self.model.mode, self.model.version)
+        if len(expected) < limit and self.model.mode != "paused":
+            assert answer.next_due == self.model.next_due()
         for claim in answer.claims:
             job = self.model.jobs[claim.token.job]
             assert (claim.workflow, claim.flow, claim.seq) == (job.workflow, job.flow.name, job.seq)
@@ -257,8 +259,38 @@ class Walk:
                 assert self.finished.setdefault(name, whole) == whole
         assert self.seen.keys() == seen.jobs.keys()
 
-    def check_file(self) -> None:
-        """At the end of a walk: the sentences about the file, which look at counters and dispatch state as well."""
+    def check_end(self) -> None:
+        """At the end of a walk: the sentences about the file, and what the store's own reads say."""
+        self.portal.call(self._reads)
         for sentence, statement in STATEMENTS.items():
             rows = self.portal.call(self.store.query, statement)
             assert not rows, f"{sentence}: {rows}"
+
+    async def _reads(self) -> None:
+        model, store = self.model, self.store
+        unfinished = model.unfinished()
+        snapshot = await store.snapshot()
+        jobs = model.jobs.values()
+        words = ("waiting" if job.state == "ready" and job.due is not None else job.state for job in jobs)
+        assert {word: n for word, n in snapshot.jobs.items() if n} == dict(Counter(words))
+        assert snapshot.unfinished_by_definition == dict(Counter(job.current for job in unfinished))
+        assert snapshot.effects == sum(len(job.effects) for job in jobs)
+        assert (snapshot.mode, snapshot.version, snapshot.ticket) == (model.mode, model.version, model.ticket)
+        assert snapshot.taken_at == model.tick
+        assert {route.workflow: (route.digest, route.revision) for route in snapshot.routes} == model.routes
+        for name, job in model.jobs.items():
+            record = await store.job(name)
+            assert record is not None
+            given = (record.state, record.workflow, record.flow, record.seq, record.cursor, record.generation)
+            assert given == (job.state, job.workflow, job.flow.name, job.seq, job.cursor, job.generation)
+            assert (record.accepted_digest, record.current_digest) == (job.accepted, job.current)
+            assert (record.attempts, record.lifetime_attempts) == (job.attempts, job.lifetime)
+            assert record.worker == (job.worker if job.state == "inflight" else None)
+            effects = await store.effects(name)
+            assert [(effect.step, effect.name, effect.digest, effect.value) for effect in effects] == job.effects
+            if job.flow.name is not None:
+                queue = model.queue(job.flow)
+                flow, head = await store.flow(job.flow.name), await store.head(job.flow.name)
+                assert flow is not None
+                assert (flow.width, flow.served, flow.unfinished) == (job.flow.width, job.flow.served, len(queue))
+                assert (head.id if head else None) == (queue[0].id if queue else None)
