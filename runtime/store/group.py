@@ -116,8 +116,8 @@ def _transact(raw: sqlite3.Connection, requests: "Sequence[Request]", names: Nam
         tx.finish(verbs)
         for verb in verbs:
             points.reach(f"{verb}.before_commit")
-    except BaseException:
-        roll_back(raw)
+    except BaseException as error:
+        roll_back(raw, error)
         raise
     commit(raw)
     for verb in verbs:
@@ -143,18 +143,19 @@ def commit(raw: sqlite3.Connection) -> None:
     try:
         raw.execute("commit")
     except sqlite3.Error as error:
-        roll_back(raw)
+        roll_back(raw, error)
         raise unknown(error) from error
 
 
-def roll_back(raw: sqlite3.Connection) -> None:
+def roll_back(raw: sqlite3.Connection, first: BaseException) -> None:
     """Undo what is open; the engine may have done so itself, and the first error is the one that counts."""
     if raw.in_transaction:
         try:
             raw.execute("rollback")
         except sqlite3.Error as error:
             if raw.in_transaction:
-                raise CommitUnknown(f"a transaction could not be rolled back ({error}): reopen the store") from error
+                text = f"{first}; then the transaction could not be rolled back ({error}): reopen the store"
+                raise CommitUnknown(text) from first
 
 
 def _run_alone(raw: sqlite3.Connection, request: "Request", names: Names) -> None:
@@ -173,8 +174,8 @@ def _run_alone(raw: sqlite3.Connection, request: "Request", names: Names) -> Non
         points.reach(f"{request.verb}.begin")
         request.results = VERBS[request.verb](tx, request.items)
         points.reach(f"{request.verb}.before_commit")
-    except BaseException:
-        roll_back(raw)
+    except BaseException as error:
+        roll_back(raw, error)
         raise
     commit(raw)
     points.reach(f"{request.verb}.after_commit")
