@@ -1,4 +1,4 @@
-"""Table T: every verb in every state of a job, every command and verb in every mode of the barrier."""
+"""Table T: every verb in every state of a job."""
 
 import copy
 from pathlib import Path
@@ -7,89 +7,25 @@ from typing import Any
 import msgspec
 import pytest
 
-from runtime.protocol.manifest import Manifest, Step
-from runtime.protocol.records import Answer, Token, Worker
-from runtime.protocol.verdicts import OnLapse
+from runtime.protocol.records import Answer, Token
 from runtime.store.store import Store
 from tests.conformance.photograph import Photograph, photograph
-
-
-def _manifest(name: str, lapse: OnLapse, *, steps: int, budget: int = 2) -> Manifest:
-    policy: dict[str, int] = {"budget": budget, "base": 4, "ceiling": 8, "lease": 5, "time_limit": 1_000}
-    return Manifest(
-        "table", "t/1", tuple(Step(f"{name}{index}", "op", {}, on_lapse=lapse, **policy) for index in range(steps))
-    )
-
-
-RETRY, HOLD = OnLapse.RETRY, OnLapse.HOLD
-ONE, TWO = _manifest("one", RETRY, steps=1), _manifest("two", RETRY, steps=2)
-HELD_ONE, HELD_TWO = _manifest("held", HOLD, steps=1), _manifest("heldtwo", HOLD, steps=2)
-TARGET = _manifest("target", RETRY, steps=3)
-WORKER = Worker.declaring("w", ONE, TWO, HELD_ONE, HELD_TWO, TARGET)
-
-LIVE, LAPSED = 5, 6  # claimed at 0 with a lease of 5
-STATES = (
-    "ready",
-    "backing off",
-    "live, retry",
-    "live, hold",
-    "lapsed, retry",
-    "lapsed, hold",
-    "swept",
-    "swept and spent",
-    "quarantined",
-    "done",
+from tests.conformance.table import (
+    HELD_ONE,
+    HELD_TWO,
+    LAPSED,
+    LIVE,
+    ONE,
+    STATES,
+    TARGET,
+    TWO,
+    WORKER,
+    arrange,
+    claimed,
+    opened,
+    policy_of,
+    seen_now,
 )
-
-
-async def _open(path: Path, manifest: Manifest) -> Store:
-    store = await Store.open(path / "states.db", clock="logical", store_id="t", durability="normal")
-    for one in (ONE, TWO, HELD_ONE, HELD_TWO, TARGET):
-        await store.register(one, now=0)
-    await store.switch(manifest.digest, 0, now=0)
-    await store.admit("table", "j", {"n": 1}, flow="f", now=0)
-    return store
-
-
-async def _arrange(store: Store, state: str) -> int:
-    """Bring job j into a state; the tick at which it is in it."""
-    if state == "ready":
-        return 0
-    token = await _claim(store, 0)
-    if state == "backing off":
-        await store.fail(token, "first", now=0)
-        return 1
-    if state == "quarantined":
-        await store.quarantine(token, "broken", now=0)
-        return 1
-    if state == "done":
-        while (answer := await store.commit_step(token, 1, worker=WORKER, now=0)).verdict == "advanced":
-            token = await _claim(store, 0)
-        assert answer.verdict == "done"
-        return 1
-    if state == "swept":
-        assert await store.sweep(now=LAPSED) == 1
-    elif state == "swept and spent":
-        await store.fail(token, "first", after=0, now=0)
-        await _claim(store, 0)
-        assert await store.sweep(now=LAPSED) == 1
-    return LAPSED if state.startswith(("lapsed", "swept")) else LIVE
-
-
-async def _claim(store: Store, now: int) -> Token:
-    (claim,) = (await store.claim(1, WORKER, now=now)).claims
-    return claim.token
-
-
-def _policy(state: str, retry: Manifest, hold: Manifest) -> Manifest:
-    return hold if "hold" in state else retry
-
-
-async def _now(store: Store) -> tuple[Photograph, Token]:
-    """What the file shows, and the token that matches the job as it is."""
-    seen = await photograph(store)
-    job = seen.jobs["j"]
-    return seen, Token("j", job["binding"], job["generation"], job["cursor"], job["current"])
 
 
 async def _call(store: Store, verb: str, token: Token, now: int) -> Answer:
@@ -151,12 +87,12 @@ def _table() -> list[Any]:
 
 @pytest.mark.parametrize(("verb", "state", "word"), _table())
 async def test_t_every_verb_in_every_state(tmp_path: Path, verb: str, state: str, word: str) -> None:
-    async with await _open(tmp_path, _policy(state, ONE, HELD_ONE)) as store:
-        now = await _arrange(store, state)
-        before, token = await _now(store)
+    async with await opened(tmp_path, policy_of(state, ONE, HELD_ONE)) as store:
+        now = await arrange(store, state)
+        before, token = await seen_now(store)
         answer = await _call(store, verb, token, now)
         assert answer.verdict == word
-        after, _ = await _now(store)
+        after, _ = await seen_now(store)
         if word in ("stale", "expired", "refused"):
             assert answer.cause
             _nothing_changed(before, after, refused_callback=verb in SUCCESS and verb != "renew")
@@ -202,22 +138,22 @@ def _changed_as_promised(word: str, verb: str, before: dict[str, Any], after: di
 @pytest.mark.parametrize("part", ["job", "binding_revision", "generation", "cursor", "digest"])
 @pytest.mark.parametrize("verb", SUCCESS)
 async def test_v12_each_part_of_the_token_changed_alone(tmp_path: Path, verb: str, part: str, state: str) -> None:
-    async with await _open(tmp_path, _policy(state, ONE, HELD_ONE)) as store:
-        now = await _arrange(store, state)
+    async with await opened(tmp_path, policy_of(state, ONE, HELD_ONE)) as store:
+        now = await arrange(store, state)
         await store.admit("table", "other", {"n": 1}, flow="f", now=now)
-        before, token = await _now(store)
+        before, token = await seen_now(store)
         changed = {"job": "other", "digest": TARGET.digest}.get(part) or getattr(token, part) + 1
         other = msgspec.structs.replace(token, **{part: changed})
         assert (await _call(store, verb, other, now)).verdict == "stale"
-        after, _ = await _now(store)
+        after, _ = await seen_now(store)
         assert (after.jobs, after.effects, after.flows) == (before.jobs, before.effects, before.flows)
 
 
 @pytest.mark.parametrize("verb", [*SUCCESS, *OPERATORS])
 async def test_t_a_job_that_does_not_exist_is_unknown(tmp_path: Path, verb: str) -> None:
-    async with await _open(tmp_path, ONE) as store:
+    async with await opened(tmp_path, ONE) as store:
         token = Token("nobody", 0, 0, 0, ONE.digest)
-        before, _ = await _now(store)
+        before, _ = await seen_now(store)
         if verb in SUCCESS:
             answer = await _call(store, verb, token, 0)
         elif verb == "migrate":
@@ -234,50 +170,50 @@ async def test_t_a_job_that_does_not_exist_is_unknown(tmp_path: Path, verb: str)
 async def test_t_what_was_observed_is_compared_before_what_is_allowed(
     tmp_path: Path, verb: str, state: str, seen: int
 ) -> None:
-    async with await _open(tmp_path, _policy(state, ONE, HELD_ONE)) as store:
-        now = await _arrange(store, state)
-        before, token = await _now(store)
+    async with await opened(tmp_path, policy_of(state, ONE, HELD_ONE)) as store:
+        now = await arrange(store, state)
+        before, token = await seen_now(store)
         generation, binding = token.generation + seen, token.binding_revision + seen
         if min(generation if verb != "migrate" else binding, 0) < 0:
             generation, binding = token.generation + 7, token.binding_revision + 7
         observed = Token("j", binding, generation, token.cursor, token.digest)
         assert (await _call(store, verb, observed, now)).verdict == "stale"
-        after, _ = await _now(store)
+        after, _ = await seen_now(store)
         _nothing_changed(before, after, refused_callback=False)
 
 
 @pytest.mark.parametrize("state", STATES)
 async def test_t_migrate_with_a_committed_step_is_refused_in_every_state(tmp_path: Path, state: str) -> None:
-    async with await _open(tmp_path, _policy(state, TWO, HELD_TWO)) as store:
-        token = await _claim(store, 0)
+    async with await opened(tmp_path, policy_of(state, TWO, HELD_TWO)) as store:
+        token = await claimed(store, 0)
         assert (await store.commit_step(token, 1, worker=WORKER, now=0)).verdict == "advanced"
-        now = await _arrange(store, state)
-        before, token = await _now(store)
+        now = await arrange(store, state)
+        before, token = await seen_now(store)
         assert token.cursor >= 1
         answer = await store.migrate("j", 0, TARGET.digest, "tried", effects_checked=True, now=now)
         assert answer.verdict == "refused"
-        after, _ = await _now(store)
+        after, _ = await seen_now(store)
         _nothing_changed(before, after, refused_callback=False)
 
 
 @pytest.mark.parametrize(("state", "advanced"), [("live, retry", True), ("live, hold", True), ("lapsed, hold", True)])
 async def test_t_commit_of_a_step_that_is_not_the_last_advances(tmp_path: Path, state: str, advanced: bool) -> None:
-    async with await _open(tmp_path, _policy(state, TWO, HELD_TWO)) as store:
-        now = await _arrange(store, state)
-        _, token = await _now(store)
+    async with await opened(tmp_path, policy_of(state, TWO, HELD_TWO)) as store:
+        now = await arrange(store, state)
+        _, token = await seen_now(store)
         answer = await store.commit_step(token, 7, worker=WORKER, now=now)
         assert (answer.verdict == "advanced") is advanced
-        after, _ = await _now(store)
+        after, _ = await seen_now(store)
         job = after.jobs["j"]
         assert (job["state"], job["cursor"], job["attempts"], job["generation"]) == ("ready", 1, 0, 1)
 
 
 @pytest.mark.parametrize("state", INFLIGHT)
 async def test_t_the_last_failure_of_the_budget_quarantines(tmp_path: Path, state: str) -> None:
-    async with await _open(tmp_path, _policy(state, ONE, HELD_ONE)) as store:
-        await store.fail(await _claim(store, 0), "first", after=0, now=0)
-        now = await _arrange(store, state)
-        _, token = await _now(store)
+    async with await opened(tmp_path, policy_of(state, ONE, HELD_ONE)) as store:
+        await store.fail(await claimed(store, 0), "first", after=0, now=0)
+        now = await arrange(store, state)
+        _, token = await seen_now(store)
         word = "expired" if state == "lapsed, retry" else "quarantined"
         assert (await store.fail(token, "second", now=now)).verdict == word
 
@@ -298,12 +234,12 @@ CLAIMS = {
 
 @pytest.mark.parametrize(("state", "count"), CLAIMS.items(), ids=CLAIMS)
 async def test_t_claim_in_every_state(tmp_path: Path, state: str, count: int) -> None:
-    async with await _open(tmp_path, _policy(state, ONE, HELD_ONE)) as store:
-        now = await _arrange(store, state)
-        before, _ = await _now(store)
+    async with await opened(tmp_path, policy_of(state, ONE, HELD_ONE)) as store:
+        now = await arrange(store, state)
+        before, _ = await seen_now(store)
         claims = (await store.claim(9, WORKER, now=now)).claims
         assert len(claims) == count
-        after, _ = await _now(store)
+        after, _ = await seen_now(store)
         assert after.control["ticket"] == before.control["ticket"] + count
         job = after.jobs["j"]
         assert job["generation"] == before.jobs["j"]["generation"] + count
@@ -311,7 +247,7 @@ async def test_t_claim_in_every_state(tmp_path: Path, state: str, count: int) ->
 
 
 async def test_t_a_claim_that_finds_a_spent_budget_quarantines_it_and_goes_on(tmp_path: Path) -> None:
-    async with await _open(tmp_path, ONE) as store:
+    async with await opened(tmp_path, ONE) as store:
         await store.admit("table", "next", {"n": 1}, flow="g", now=0)
         tokens = [claim.token for claim in (await store.claim(2, WORKER, now=0)).claims]
         await store.fail(tokens[0], "first", after=0, now=0)
@@ -320,18 +256,18 @@ async def test_t_a_claim_that_finds_a_spent_budget_quarantines_it_and_goes_on(tm
         await store.release(next(claim.token for claim in held if claim.token.job == "next"), "stopping", now=0)
         claims = (await store.claim(9, WORKER, now=LAPSED)).claims
         assert [claim.token.job for claim in claims] == ["next"]
-        seen, _ = await _now(store)
+        seen, _ = await seen_now(store)
         assert seen.jobs["j"]["state"] == "quarantined"
 
 
 @pytest.mark.parametrize("mode", ["open", "draining"])
 @pytest.mark.parametrize("state", STATES)
 async def test_t_admission_replays_or_conflicts_in_every_state(tmp_path: Path, state: str, mode: str) -> None:
-    async with await _open(tmp_path, _policy(state, ONE, HELD_ONE)) as store:
-        now = await _arrange(store, state)
+    async with await opened(tmp_path, policy_of(state, ONE, HELD_ONE)) as store:
+        now = await arrange(store, state)
         if mode != "open":
             await store.transition("drain", 0, now=now)
-        before, _ = await _now(store)
+        before, _ = await seen_now(store)
         answer = await store.admit("table", "j", {"n": 1.0}, flow="f", now=now)
         assert answer.verdict == "replay"
         assert answer.record is not None
@@ -344,17 +280,17 @@ async def test_t_admission_replays_or_conflicts_in_every_state(tmp_path: Path, s
             assert (other.verdict, other.field) == ("conflict", field)
         elsewhere = await store.admit("elsewhere", "j", {"n": 1}, flow="f", now=now)
         assert (elsewhere.verdict, elsewhere.field) == ("conflict", "workflow")
-        after, _ = await _now(store)
+        after, _ = await seen_now(store)
         _nothing_changed(before, after, refused_callback=False)
 
 
 @pytest.mark.parametrize("verb", ["redrive", "recover", "migrate"])
 async def test_t_a_first_step_under_hold_that_was_claimed_needs_effects_checked(tmp_path: Path, verb: str) -> None:
-    async with await _open(tmp_path, HELD_ONE) as store:
-        await _arrange(store, "quarantined" if verb == "redrive" else "live, hold")
+    async with await opened(tmp_path, HELD_ONE) as store:
+        await arrange(store, "quarantined" if verb == "redrive" else "live, hold")
         if verb == "migrate":
             await store.recover("j", 1, "lost", now=LIVE)
-        before, token = await _now(store)
+        before, token = await seen_now(store)
 
         async def ask(checked: bool) -> Answer:
             if verb == "migrate":
@@ -365,85 +301,10 @@ async def test_t_a_first_step_under_hold_that_was_claimed_needs_effects_checked(
             return answer
 
         assert (await ask(False)).verdict == "refused"
-        between, _ = await _now(store)
+        between, _ = await seen_now(store)
         _nothing_changed(before, between, refused_callback=False)
         assert (await ask(True)).verdict == {"redrive": "redriven", "recover": "recovered", "migrate": "migrated"}[verb]
-        after, now = await _now(store)
+        after, now = await seen_now(store)
         assert (now.digest, now.binding_revision) == (TARGET.digest, 1)
         assert now.generation == token.generation + (1 if verb == "migrate" else 2)
         assert after.chain["j"] == [(HELD_ONE.digest, TARGET.digest)]
-
-
-# the barrier
-
-MODES = {"open": (), "draining": ("drain",), "paused": ("drain", "pause")}
-COMMANDS = {
-    ("drain", "open"): "draining",
-    ("drain", "draining"): "refused",
-    ("drain", "paused"): "refused",
-    ("pause", "open"): "refused",
-    ("pause", "draining"): "paused",
-    ("pause", "paused"): "refused",
-    ("resume", "open"): "refused",
-    ("resume", "draining"): "open",
-    ("resume", "paused"): "open",
-}
-
-
-async def _bring(store: Store, mode: str) -> None:
-    for version, action in enumerate(MODES[mode]):
-        await store.transition(action, version, now=0)
-
-
-@pytest.mark.parametrize(
-    ("action", "mode", "word", "busy"),
-    [
-        pytest.param(action, mode, word, busy, id=f"{action}-{mode}-{'unfinished' if busy else 'all-done'}-{word}")
-        for (action, mode), word in COMMANDS.items()
-        for busy in (False, True)
-        if not (busy and mode == "paused")
-    ],
-)
-async def test_t_every_command_in_every_mode(tmp_path: Path, action: str, mode: str, word: str, busy: bool) -> None:
-    async with await _open(tmp_path, ONE) as store:
-        if not busy:
-            await _arrange(store, "done")
-        await _bring(store, mode)
-        version = len(MODES[mode])
-        answer = await store.transition(action, version, now=1)
-        expected = "busy" if busy and (action, mode) == ("pause", "draining") else word
-        changed = expected not in ("busy", "refused")
-        assert answer.verdict == expected
-        assert (answer.mode, answer.version) == (expected if changed else mode, version + changed)
-        if expected == "busy":
-            assert answer.unfinished is not None
-            assert sum(answer.unfinished.values()) == 1
-        stale = await store.transition(action, version + 7, now=1)
-        assert (stale.verdict, stale.version) == ("stale", version + changed)
-
-
-@pytest.mark.parametrize(
-    ("mode", "word"), [("open", "accepted"), ("open", "full"), ("draining", "closed"), ("paused", "closed")]
-)
-async def test_t_an_unseen_job_in_every_mode(tmp_path: Path, mode: str, word: str) -> None:
-    async with await _open(tmp_path, ONE) as store:
-        await _arrange(store, "done")
-        await _bring(store, mode)
-        if word == "full":
-            await store.set("capacity", 1, "small", now=1)
-            await store.admit("table", "filler", {"n": 1}, now=1)
-        assert (await store.admit("table", "unseen", {"n": 1}, now=1)).verdict == word
-
-
-@pytest.mark.parametrize("mode", MODES)
-async def test_t_claim_register_and_switch_in_every_mode(tmp_path: Path, mode: str) -> None:
-    async with await _open(tmp_path, ONE) as store:
-        if mode == "paused":
-            await _arrange(store, "done")
-        await _bring(store, mode)
-        claims = await store.claim(1, WORKER, now=1)
-        assert (claims.mode, len(claims.claims)) == (mode, 0 if mode == "paused" else 1)
-        extra = _manifest("extra", RETRY, steps=1)
-        assert (await store.register(extra, now=1)).verdict == "registered"
-        assert (await store.switch(extra.digest, 1, now=1)).verdict == "switched"
-        assert (await store.set("newcomers", "first", "tried", now=1)).verdict == "set"
