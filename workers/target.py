@@ -32,8 +32,15 @@ def load(target: str) -> "App":
         module = importlib.import_module(where)
     found = getattr(module, name, None)
     if not isinstance(found, App):
-        raise HandlerMismatch(f"{target!r}: module {where!r} has no App named {name!r}")
+        raise HandlerMismatch(f"{target!r}: module {where!r} has no App named {name!r}{_apps(vars(module).items())}")
     return found
+
+
+def _apps(names: Iterable[tuple[str, object]]) -> str:
+    from workers.app import App
+
+    found = [name for name, value in names if isinstance(value, App)]
+    return f"; it has {', '.join(found)}" if found else "; it makes none: app = App(…) at its top level is expected"
 
 
 def locate(app: "App", modules: Iterable[str]) -> str | None:

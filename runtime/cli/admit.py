@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 from cyclopts import Parameter
 
@@ -15,6 +15,9 @@ from runtime.cli.session import load_app, opened
 from runtime.protocol.canonical import MAX_BYTES, parse
 from runtime.protocol.errors import InvalidValue, ItemError
 from runtime.protocol.records import Admission, Answer
+
+if TYPE_CHECKING:
+    from workers import App
 
 BATCH = 1000
 FIELDS = ("workflow", "id", "payload", "flow", "width")
@@ -32,7 +35,9 @@ async def admit(
     ] = None,
     flow: Annotated[str | None, Parameter(help="What order and fairness are kept by, for example a customer.")] = None,
     width: Annotated[int | None, Parameter(help="Makes a new flow free, with so many places.")] = None,
-    app: Annotated[str | None, Parameter(help="MODULE:APP, whose payload type the payload must fit.")] = None,
+    app: Annotated[
+        str | None, Parameter(help="MODULE:APP, made ready in the file first; the payload must fit its type.")
+    ] = None,
     jsonl: Annotated[
         str | None,
         Parameter(
@@ -48,26 +53,46 @@ async def admit(
 
     ```
     admit points job-1 --payload '{"units": 10}' --flow anna --db app.db
+    admit points job-1 --payload '{"units": 10}' --app points:app --db app.db    before any worker ran
     generate | admit points --jsonl - --db app.db
     ```
 
+    With --app the app's tables and manifests are there first, and a route where its workflow has none.
+
     Exit 0 accepted or replay, 2 a value that is refused or no route, 4 conflict, 5 closed or full.
     """
-    shape = load_app(app).checked if app else None
+    loaded = _checked_app(app) if app is not None else None
     if jsonl is None:
         if workflow is None or id is None or payload is None:
             raise Stop("WORKFLOW, ID and --payload are expected, or --jsonl FILE for many")
         text = sys.stdin.read() if payload == "-" else payload
         item = Admission(workflow, id, parse(text, "payload"), flow, width)
-        return await _one(db, item, shape, output)
+        return await _one(db, item, loaded, output)
     if id is not None or payload is not None:
         raise Stop("with --jsonl every line carries its own id and payload: leave ID and --payload out")
-    return await _many(db, jsonl, Admission(workflow or "", "", None, flow, width), shape, output)
+    return await _many(db, jsonl, Admission(workflow or "", "", None, flow, width), loaded, output)
 
 
-async def _one(db: Path, item: Admission, shape: Any, output: str) -> int:
+def _checked_app(target: str) -> "App":
+    app = load_app(target)
+    app.check()
+    return app
+
+
+def _fitting(app: "App | None", workflow: str, payload: Any) -> Any:
+    if app is None:
+        return payload
+    known = sorted({manifest.name for manifest in app.manifests})
+    if known and workflow not in known:
+        raise InvalidValue("WORKFLOW", f"app {app.name!r} has no workflow {workflow!r}; it has {', '.join(known)}")
+    return app.checked(payload, workflow)
+
+
+async def _one(db: Path, item: Admission, app: "App | None", output: str) -> int:
+    checked = _fitting(app, item.workflow, item.payload)
     async with opened(db, create=True) as store:
-        checked = shape(item.payload, item.workflow) if shape else item.payload
+        if app is not None:
+            await app.prepare(store)
         answer = await store.admit(item.workflow, item.id, checked, flow=item.flow, width=item.width)
     document({"id": item.id, **data(answer)}, output, lambda: _text((item.id, answer)))
     if advice := hint(answer):
@@ -75,13 +100,15 @@ async def _one(db: Path, item: Admission, shape: Any, output: str) -> int:
     return code_of(answer)
 
 
-async def _many(db: Path, path: str, common: Admission, shape: Any, output: str) -> int:
+async def _many(db: Path, path: str, common: Admission, app: "App | None", output: str) -> int:
     code: int = Exit.OK
     counts: dict[str, int] = {}
     everything: list[dict[str, Any]] = []
     with _lines(path) as source:
         async with opened(db, create=True) as store:
-            for batch in _batches(source, common, shape):
+            if app is not None:
+                await app.prepare(store)
+            for batch in _batches(source, common, app):
                 sound = [item for _, item in batch if isinstance(item, Admission)]
                 asked = iter(await store.admit_many(sound))
                 outcomes: list[Outcome] = [
@@ -134,11 +161,11 @@ def _lines(path: str) -> TextIO:
         raise Stop(f"--jsonl {path}: cannot be read ({error.strerror})") from None
 
 
-def _batches(source: TextIO, common: Admission, shape: Any) -> Iterator[list[tuple[str, Admission | ItemError]]]:
+def _batches(source: TextIO, common: Admission, app: "App | None") -> Iterator[list[tuple[str, Admission | ItemError]]]:
     batch: list[tuple[str, Admission | ItemError]] = []
     for number, text in enumerate(source, 1):
         if text.strip():
-            batch.append(_item(f"line {number}", text, common, shape))
+            batch.append(_item(f"line {number}", text, common, app))
         if len(batch) == BATCH:
             yield batch
             batch = []
@@ -146,7 +173,7 @@ def _batches(source: TextIO, common: Admission, shape: Any) -> Iterator[list[tup
         yield batch
 
 
-def _item(place: str, text: str, common: Admission, shape: Any) -> tuple[str, Admission | ItemError]:
+def _item(place: str, text: str, common: Admission, app: "App | None") -> tuple[str, Admission | ItemError]:
     name = place
     try:
         if len(text) > 2 * MAX_BYTES:
@@ -158,7 +185,7 @@ def _item(place: str, text: str, common: Admission, shape: Any) -> tuple[str, Ad
         workflow = value.get("workflow") or common.workflow
         if not workflow:
             raise InvalidValue(place, "a workflow is expected, in the line or before --jsonl")
-        checked = shape(value["payload"], workflow) if shape else value["payload"]
+        checked = _fitting(app, workflow, value["payload"])
     except ItemError as error:
         return name, error
     flow, width = value.get("flow", common.flow), value.get("width", common.width)

@@ -31,6 +31,9 @@ def load_app(target: str) -> "App":
     """The App behind `module:name`; the name may be left out when it is `app`. `Stop` says what is wrong with it."""
     from workers.target import load
 
+    where = target.partition(":")[0]
+    if not where:
+        raise Stop(f"{target!r}: MODULE:APP is expected, for example shop:app for the App named app in shop.py")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
@@ -38,6 +41,12 @@ def load_app(target: str) -> "App":
     except KeepstepError:
         raise
     except ModuleNotFoundError as error:
-        raise Stop(f"{target}: there is no module {error.name!r} here; MODULE:APP is expected") from None
-    except Exception as error:
-        raise Stop(f"{target}: importing it failed with {type(error).__name__}: {error}") from error
+        raise Stop(f"{target}: {_absent(where, error.name or where)}") from None
+    except (Exception, SystemExit) as error:
+        raise Stop(f"{target}: importing it failed with {type(error).__name__}: {error}; mend {where} first") from error
+
+
+def _absent(where: str, missing: str) -> str:
+    if missing == where or where.startswith(f"{missing}."):
+        return f"there is no module {missing!r} in {os.getcwd()} or installed; run this in the folder that holds it"
+    return f"it imports {missing!r}, and there is no such module here; install it, or mend {where}"

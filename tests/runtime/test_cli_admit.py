@@ -113,6 +113,65 @@ def test_an_app_checks_the_payload_before_the_store_is_asked(
     assert "no_such_module" in missing.err
 
 
+FIRST = """
+from workers import App
+app = App("orders", abi="shop/1")
+app.schema("paid", "create table paid (id text primary key)")
+@app.step
+async def charge(ctx): ctx.execute("insert into paid values (?)", (ctx.id,))
+app.manifest([("charge", charge)])
+"""
+
+
+def test_an_app_is_made_ready_by_the_first_admission(
+    empty: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "first_app.py").write_text(FIRST)
+    (tmp_path / "jobs.jsonl").write_text('{"id": "c", "payload": 1}\n{"id": "d", "payload": 1, "workflow": "other"}\n')
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert empty("admit", "orders", "a", "--payload", "1", "--app", "first_app").out.startswith("accepted a")
+    assert empty("admit", "orders", "b", "--payload", "1", "--app", "first_app:app").out.startswith("accepted b")
+    other = empty("admit", "shop", "b", "--payload", "1", "--app", "first_app:app")
+    assert other.code == 2
+    assert "no workflow 'shop'; it has orders" in other.err
+    many = empty("admit", "orders", "--jsonl", str(tmp_path / "jobs.jsonl"), "--app", "first_app", "-o", "jsonl")
+    assert [line.get("verdict", "error") for line in many.lines] == ["accepted", "error"]
+
+
+def test_an_app_of_another_route_changes_none(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = FIRST.replace('"orders"', '"points"')
+    (tmp_path / "late_app.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    ran = cli("admit", "points", "a", "--payload", "1", "--app", "late_app:app")
+    assert f"definition {V1.digest[:12]}" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "there is no module 'broken_app'"),
+        ("import nowhere_to_be_found", "it imports 'nowhere_to_be_found'"),
+        ("x = ", "SyntaxError"),
+        ("import sys; sys.exit(3)", "SystemExit"),
+        ("other = 1", "it makes none"),
+        (FIRST.replace("app = App(", "mine = app = App(") + "del app", "it has mine"),
+        (FIRST.replace("async def charge(ctx)", "async def charge(ctx, *, needed)"), "requires the parameter 'needed'"),
+    ],
+)
+def test_a_bad_app_is_one_line_and_no_file(
+    empty: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, says: str
+) -> None:
+    if text is not None:
+        (tmp_path / "broken_app.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "broken_app", raising=False)
+    ran = empty("admit", "orders", "a", "--payload", "1", "--app", "broken_app:app")
+    assert ran.code == 2
+    assert len(ran.err.splitlines()) == 1
+    assert says in ran.err
+    assert not empty.db.exists()
+
+
 def test_what_belongs_together_is_asked_for_together(cli: Cli) -> None:
     assert cli("admit", "points").code == 2
     assert cli("admit", "points", "a", "--jsonl", "x").code == 2
