@@ -55,32 +55,36 @@ def heading(machine: Mapping[str, Any], console: Console) -> None:
 
 
 def plot(figures: Sequence[Figure], path: Path) -> None:
-    """One chart a bench, median with a line from least to most, the limit as a mark; needs matplotlib."""
+    """A chart for each bench and unit: medians with a line from least to most, the limit as a mark; needs matplotlib."""
     import matplotlib
 
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "keepstep"
     from matplotlib import pyplot
 
-    benches = list(dict.fromkeys(figure.bench for figure in figures))
-    heights = [1 + 0.45 * sum(figure.bench == bench for figure in figures) for bench in benches]
+    charts: dict[tuple[str, str], list[Figure]] = {}
+    for figure in figures:
+        charts.setdefault((figure.bench, figure.unit), []).append(figure)
+    heights = [0.9 + 0.35 * len(mine) for mine in charts.values()]
     sheet, axes = pyplot.subplots(
-        len(benches), 1, figsize=(9, sum(heights)), squeeze=False, height_ratios=heights, layout="constrained"
+        len(charts), 1, figsize=(9, sum(heights)), squeeze=False, height_ratios=heights, layout="constrained"
     )
-    for (axis,), bench in zip(axes, benches, strict=True):
-        mine = [figure for figure in figures if figure.bench == bench]
-        medians = [figure.median for figure in mine]
-        spread = [
-            [figure.median - min(figure.runs) for figure in mine],
-            [max(figure.runs) - figure.median for figure in mine],
-        ]
-        names = [f"{figure.name} ({figure.unit})" if figure.unit else figure.name for figure in mine]
-        axis.barh(names, medians, xerr=spread, color="#4c72b0", height=0.6)
-        for place, figure in enumerate(mine):
-            if figure.limit is not None:
-                axis.plot([figure.limit.value], [place], marker="|", markersize=16, color="#c44e52")
-        axis.invert_yaxis()
-        axis.set_title(bench, loc="left", fontsize=10)
-        axis.margins(x=0.05)
+    for (axis,), ((bench, unit), mine) in zip(axes, charts.items(), strict=True):
+        _draw(axis, mine)
+        axis.set_title(f"{bench}, {unit}" if unit else bench, loc="left", fontsize=10)
     sheet.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     pyplot.close(sheet)
+
+
+def _draw(axis: Any, figures: Sequence[Figure]) -> None:
+    """One chart; a red stroke is the limit that was taken in the same run."""
+    medians = [figure.median for figure in figures]
+    least = [figure.median - min(figure.runs) for figure in figures]
+    most = [max(figure.runs) - figure.median for figure in figures]
+    names = [figure.name for figure in figures]
+    axis.barh(names, medians, xerr=[least, most], color="#4c72b0", height=0.6)
+    for place, figure in enumerate(figures):
+        if figure.limit is not None:
+            axis.plot([figure.limit.value], [place], marker="|", markersize=16, markeredgewidth=2, color="#c44e52")
+    axis.invert_yaxis()
+    axis.margins(x=0.05)
