@@ -63,9 +63,10 @@ async def dies(ctx: Context) -> None:
     os._exit(137)
 
 
-LEASE_S = 0.5
-SHORT: dict[str, Any] = {"lease": 500, "base": 100, "ceiling": 1_000, "time_limit": "1h"}
+LEASE_S = 1.0
+SHORT: dict[str, Any] = {"lease": 1_000, "base": 100, "ceiling": 1_000, "time_limit": "1h"}
 QUICK = app.manifest([step("only", quick, **SHORT)], workflow="quick")
+STEADY = app.manifest([("only", quick)], workflow="steady")  # a lease that no busy machine misses
 GATED = app.manifest([step("only", gated, **SHORT)], workflow="gated")
 GATED_TWICE = app.manifest([step("only", gated, **{**SHORT, "budget": 2})], workflow="gated-twice")
 ECHO = app.manifest([step("only", echo, **SHORT)], workflow="echo")

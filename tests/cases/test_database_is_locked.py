@@ -34,7 +34,7 @@ async def test_c43_eight_workers_and_four_admitting_processes_on_one_file(store:
 
     async def admits(part: int) -> None:
         lines = [json.dumps({"id": f"{part}-{n}", "payload": n, "flow": f"flow-{n % 50}"}) for n in range(500)]
-        ended = await command(db, "admit", "quick", "--jsonl", "-", "-o", "jsonl", stdin="\n".join(lines))
+        ended = await command(db, "admit", "steady", "--jsonl", "-", "-o", "jsonl", stdin="\n".join(lines))
         assert ended.returncode == 0, ended.stderr
         assert b"locked" not in ended.stderr
 

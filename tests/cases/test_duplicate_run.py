@@ -34,9 +34,9 @@ async def test_c10_a_long_step_runs_once_however_short_its_lease(store: Store, d
     @app.step
     async def five_leases(ctx: Context) -> None:
         calls.append(ctx.generation)
-        await anyio.sleep(1.6)
+        await anyio.sleep(2.5)
 
-    app.manifest([step("only", five_leases, lease="320ms")])
+    app.manifest([step("only", five_leases, lease="500ms")])
     await prepared(app, store)
     await store.admit("long", "J", 1)
     async with AsyncExitStack() as stack:
@@ -156,7 +156,7 @@ async def test_c14_a_delayed_job_is_not_an_overdue_one(logical: Store) -> None:
 @pytest.mark.timeout(120)
 async def test_c15_eight_processes_take_a_thousand_jobs_once_each(store: Store, db: Path) -> None:
     await prepared(apps.app, store)
-    await store.admit_many([Admission("quick", f"J{n}", n, f"F{n}") for n in range(1_000)])
+    await store.admit_many([Admission("steady", f"J{n}", n, f"F{n}") for n in range(1_000)])
     async with AsyncExitStack() as stack:
         family = [
             await stack.enter_async_context(pool(db, "--until-idle", "--concurrency", "8", "--durability", "normal"))

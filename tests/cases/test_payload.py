@@ -15,6 +15,7 @@ from runtime.protocol.canonical import canonical
 from runtime.protocol.errors import InvalidValue
 from runtime.protocol.manifest import Manifest, Step
 from runtime.protocol.records import Admission
+from runtime.store.inbox import Inbox
 from runtime.store.store import Store
 from tests.cases import apps
 from tests.cases.looking import count, fields, prepared
@@ -115,7 +116,7 @@ def test_c40_numbers_that_differ_never_give_one_digest() -> None:
             _ = of(number).digest
 
 
-async def test_c40_control_values_beyond_the_limit_get_a_typed_refusal(logical: Store) -> None:
+async def test_c40_control_values_beyond_the_limit_get_a_typed_refusal(logical: Store, tmp_path: Path) -> None:
     for field in ("lease", "budget", "time_limit", "base", "ceiling"):
         policy: dict[str, Any] = {"ceiling": LARGEST, field: 2**63}
         with pytest.raises(InvalidValue, match=field):
@@ -126,6 +127,9 @@ async def test_c40_control_values_beyond_the_limit_get_a_typed_refusal(logical: 
         await logical.transition("drain", 2**63)
     with pytest.raises(InvalidValue):
         await logical.redrive("J", 2**63, "why")
+    async with await Inbox.open(tmp_path / "receiver.db") as inbox:
+        with pytest.raises(InvalidValue, match="seq"):
+            await inbox.receive("e", "F", 2**63, {"delta": 1})
 
 
 NAMES = {

@@ -112,7 +112,7 @@ async def test_c07_handlers_that_never_return_give_their_places_back(store: Stor
     async def normal(ctx: Context) -> None:
         return None
 
-    app.manifest([step("only", never, time_limit="600ms", lease="300ms", budget=1)])
+    app.manifest([step("only", never, time_limit="600ms", lease="1s", budget=1)])
     app.manifest([("only", normal)], workflow="normal")
     await prepared(app, store)
     for name in ("X1", "X2"):
