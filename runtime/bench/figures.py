@@ -1,6 +1,7 @@
 """A figure: what was measured, in which runs, beside which limit, and what is wanted of it. No I/O."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from statistics import median
 from typing import Any
 
@@ -52,7 +53,7 @@ class Figure(msgspec.Struct, frozen=True):
 def percentile(values: Sequence[float], part: float) -> float:
     """The value below which `part` (0 to 1) of the values lie, by the nearest rank."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, round(part * len(ordered) + 0.5) - 1))]
+    return ordered[max(0, ceil(part * len(ordered)) - 1)]
 
 
 def shown(value: float) -> str:

@@ -55,7 +55,7 @@ def heading(machine: Mapping[str, Any], console: Console) -> None:
 
 
 def plot(figures: Sequence[Figure], path: Path) -> None:
-    """A chart for each bench and unit: medians with a line from least to most, the limit as a mark; needs matplotlib."""
+    """A chart for each bench and unit: medians, a line from least to most, the limit as a stroke; needs matplotlib."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -88,3 +88,4 @@ def _draw(axis: Any, figures: Sequence[Figure]) -> None:
             axis.plot([figure.limit.value], [place], marker="|", markersize=16, markeredgewidth=2, color="#c44e52")
     axis.invert_yaxis()
     axis.margins(x=0.05)
+    axis.set_xlim(left=0)

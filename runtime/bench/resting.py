@@ -62,13 +62,14 @@ def _start(command: list[str]) -> "subprocess.Popen[bytes]":
 
 
 def _usage(pid: int) -> tuple[float, float]:
-    """CPU seconds so far and resident megabytes of a process (Linux)."""
+    """CPU seconds so far, all threads, and resident megabytes of a process (Linux)."""
+    place = Path(f"/proc/{pid}")
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        nanoseconds = sum(int(task.read_text().split()[0]) for task in place.glob("task/*/schedstat"))
+        pages = int((place / "statm").read_text().split()[1])
     except FileNotFoundError:
         return 0.0, 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+    return nanoseconds / 1e9, pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _bare_start_s() -> float:

@@ -10,6 +10,7 @@ import pytest
 from demos import crash, drain, fair, frozen, migrate, points, relay
 from demos.scenarios import GROUPS
 from demos.story import Teller
+from runtime.cli.app import main
 from runtime.protocol.errors import InvalidValue
 
 TALES: dict[str, tuple[Callable[[Teller, Path], Awaitable[None]], list[str]]] = {
@@ -78,3 +79,14 @@ async def test_a_group_played_afresh_is_as_frozen(tmp_path: Path) -> None:
 )
 def test_a_difference_names_its_place(found: dict[str, Any], line: str) -> None:
     assert list(frozen.differences({"a": [1, 3], "b": "x"}, found, "g")) == [line]
+
+
+def test_the_list_names_every_demo(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "list"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == ["library", "points", "drain", "relay", "fair", "crash", "migrate", "all"]
+
+
+def test_crash_lists_every_point(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "crash", "--list"]) == 0
+    assert "commit_step: begin " in capsys.readouterr().out
