@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime.protocol.errors import CommitUnknown, StoreError
+from runtime.protocol.errors import CommitUnknown, StoreError, WriteFailed
 from runtime.store import points
 from runtime.store.sqlite import Files, is_everybodys, named, unknown
 from runtime.store.transaction import Names, Transaction
@@ -58,7 +58,8 @@ class Groups:
         together = [request for request in started if request.verb not in ALONE]
         if together and not _catch(together, lambda requests: _transact(raw, requests, self._names)):
             for request in together:
-                _catch([request], lambda requests: _transact(raw, requests, self._names))
+                if not _catch([request], lambda requests: _transact(raw, requests, self._names)):
+                    _catch([request], lambda requests: _item_by_item(raw, requests[0], self._names))
 
     def _bound_log(self, raw: sqlite3.Connection) -> None:
         """Keep the write-ahead file small; where a reader pins it, try again when it has grown."""
@@ -73,6 +74,34 @@ class Groups:
         finally:
             raw.execute(f"pragma busy_timeout = {self._deadline_ms}")
         self._checkpoint_bytes = size + PINNED_STEP_BYTES if busy else CHECKPOINT_BYTES
+
+
+class _Part:
+    """One item of a request, in a transaction of its own."""
+
+    def __init__(self, request: "Request", item: Any) -> None:
+        self.verb = request.verb
+        self.now = request.now
+        self.items = [item]
+        self.results: list[Any] = []
+
+
+def _item_by_item(raw: sqlite3.Connection, request: "Request", names: Names) -> None:
+    """A handler's write ended the transaction, or failed at COMMIT: whose it was shows item by item."""
+    results: list[Any] = []
+    for item in request.items:
+        part = _Part(request, item)
+        try:
+            _transact(raw, [part], names)
+        except sqlite3.Error as error:
+            if not item.writes or is_everybodys(error):
+                raise named(error, request.verb) from error
+            failed = WriteFailed(f"a write of the handler failed, and its transaction with it: {error}")
+            failed.__cause__ = error
+            results.append(failed)
+        else:
+            results.extend(part.results)
+    request.results = results
 
 
 def _catch(requests: "Sequence[Request]", run: Any) -> bool:
@@ -92,16 +121,23 @@ def _final(error: BaseException, requests: "Sequence[Request]") -> BaseException
     if isinstance(error, StoreError):
         return error
     everybodys = isinstance(error, sqlite3.Error) and is_everybodys(error)
-    if len(requests) > 1 and not everybodys:
+    if not everybodys and (len(requests) > 1 or _may_be_split(error, requests[0])):
         return None
     if isinstance(error, sqlite3.Error):
+        if requests[0].verb == "write" and not everybodys:
+            return WriteFailed(f"a write failed, and its transaction with it: {error}")
         renamed = named(error, requests[0].verb)
         renamed.__cause__ = error
         return renamed
     return error
 
 
-def _transact(raw: sqlite3.Connection, requests: "Sequence[Request]", names: Names) -> None:
+def _may_be_split(error: BaseException, request: "Request") -> bool:
+    writes = request.verb == "commit_step" and any(item.writes for item in request.items)
+    return writes and isinstance(error, sqlite3.Error)
+
+
+def _transact(raw: sqlite3.Connection, requests: "Sequence[Request | _Part]", names: Names) -> None:
     raw.execute("begin immediate")
     try:
         tx = Transaction(raw, names, time.time_ns() // 1_000_000)
@@ -125,11 +161,13 @@ def _transact(raw: sqlite3.Connection, requests: "Sequence[Request]", names: Nam
     names.learn(tx.found)
 
 
-def _merged(tx: Transaction, requests: "Sequence[Request]") -> "Iterator[tuple[str, int | None, list[Request]]]":
+def _merged(
+    tx: Transaction, requests: "Sequence[Request | _Part]"
+) -> "Iterator[tuple[str, int | None, list[Request | _Part]]]":
     """Requests of one verb as one; on the wall clock in an order of ours, on a logical one in the order they came."""
     if len(requests) > 1 and tx.control.clock == "wall":
         requests = sorted(requests, key=lambda request: RANK[request.verb])
-    members: list[Request] = []
+    members: list[Request | _Part] = []
     for request in requests:
         if members and (request.verb, request.now) != (members[0].verb, members[0].now):
             yield members[0].verb, members[0].now, members
@@ -139,11 +177,15 @@ def _merged(tx: Transaction, requests: "Sequence[Request]") -> "Iterator[tuple[s
 
 
 def commit(raw: sqlite3.Connection) -> None:
-    """COMMIT; an error out of it means that the outcome is unknown (a full disk apart)."""
+    """COMMIT; an error out of it means that the outcome is unknown, but for a full disk and for a deferred constraint
+    of a handler's own tables: that one leaves the transaction open, so it was not committed."""
     try:
         raw.execute("commit")
     except sqlite3.Error as error:
+        deferred = raw.in_transaction and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_CONSTRAINT
         roll_back(raw, error)
+        if deferred:
+            raise
         raise unknown(error) from error
 
 
