@@ -14,7 +14,8 @@ from typing import Any, cast
 
 from anyio import CancelScope
 
-from runtime.protocol.errors import NoSuchJob, StoreError
+from runtime.protocol.canonical import check_name
+from runtime.protocol.errors import InvalidValue, NoSuchJob, StoreError
 from runtime.protocol.manifest import Manifest
 from runtime.protocol.records import (
     Admission,
@@ -60,6 +61,10 @@ class Store(Operators):
         Raises `UnsafePath`, `ForeignFile`, `NewerSchema`, `StoreBusy` or another `StoreError`; what is refused is left
         untouched. An existing store is never reset.
         """
+        if clock not in ("wall", "logical"):
+            raise InvalidValue("clock", f"'wall' or 'logical' is expected, got {clock!r}")
+        if store_id is not None:
+            check_name(store_id, "store_id")
         files = Files.check(path, create=create)
         try:
             connection = await open_writer(files, durability=durability, deadline_ms=deadline_ms)
