@@ -145,7 +145,7 @@ class Writer:
 
     def _give_back(self, request: Request) -> None:
         """Release claims whose receiver has gone."""
-        if request.verb != "claim" or request.error is not None or self.failed is not None:
+        if request.verb != "claim" or not request.results or request.error is not None or self.failed is not None:
             return
         orphans = [
             Callback(claim.token, "the receiver of the claim has gone", item.worker.id)
