@@ -90,7 +90,9 @@ class Machine(RuleBasedStateMachine):
         self.walk.many("register", [V1, V2, SIDE], 0)
         self.walk.many("switch", [Switch(V1.digest, 0), Switch(SIDE.digest, 0)], 0)
         self.walk.many("admit", [Admission(*start) for start in START], 0)
-        self.walk.claim(4, WORKERS["all"], 0)
+        self.walk.many("switch", [Switch(V2.digest, 1)], 0)
+        self.walk.many("admit", [Admission("points", "j6", {"n": 0, "m": [1]}, "c")], 0)
+        self.walk.claim(5, WORKERS["all"], 0)
 
     def teardown(self) -> None:
         try:

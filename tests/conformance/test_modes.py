@@ -5,7 +5,20 @@ from pathlib import Path
 import pytest
 
 from runtime.store.store import Store
-from tests.conformance.table import ONE, RETRY, WORKER, arrange, manifest_of, opened
+from tests.conformance.table import (
+    HELD_ONE,
+    HELD_TWO,
+    ONE,
+    RETRY,
+    STATES,
+    TWO,
+    WORKER,
+    arrange,
+    claimed,
+    manifest_of,
+    opened,
+    policy_of,
+)
 
 MODES = {"open": (), "draining": ("drain",), "paused": ("drain", "pause")}
 COMMANDS = {
@@ -78,3 +91,23 @@ async def test_t_claim_register_and_switch_in_every_mode(tmp_path: Path, mode: s
         assert (await store.register(extra, now=1)).verdict == "registered"
         assert (await store.switch(extra.digest, 1, now=1)).verdict == "switched"
         assert (await store.set("newcomers", "first", "tried", now=1)).verdict == "set"
+
+
+WORDS = ("ready", "waiting", *("inflight",) * 4, "ready", "quarantined", "quarantined")
+BLOCKS = dict(zip(STATES, WORDS, strict=False))
+
+
+@pytest.mark.parametrize(("state", "word"), BLOCKS.items(), ids=BLOCKS)
+@pytest.mark.parametrize("steps", [1, 2], ids=["one-step", "one-of-two-committed"])
+async def test_d4_each_unfinished_state_alone_keeps_pause_busy(
+    tmp_path: Path, state: str, word: str, steps: int
+) -> None:
+    manifest = policy_of(state, ONE, HELD_ONE) if steps == 1 else policy_of(state, TWO, HELD_TWO)
+    async with await opened(tmp_path, manifest) as store:
+        if steps == 2:
+            await store.commit_step(await claimed(store, 0), 1, worker=WORKER, now=0)
+        now = await arrange(store, state)
+        await store.transition("drain", 0, now=now)
+        answer = await store.transition("pause", 1, now=now)
+        assert (answer.verdict, answer.mode, answer.version) == ("busy", "draining", 1)
+        assert answer.unfinished == {word: 1}
