@@ -70,7 +70,7 @@ async def run(
         max_jobs=max_jobs,
         until_idle=until_idle,
         logical=logical,
-        watched=f"{store.path}-wal",
+        watched=f"{store.path}-turn",
         owns_process=owns_process,
     )
 

@@ -56,19 +56,15 @@ class Reader:
 
 
 class Watch:
-    """A cheap look at whether anybody wrote, one stat of the write-ahead file."""
+    """A cheap look at whether anybody wrote to a database: the mark of the last turn."""
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._seen = (0, 0)
+        self._seen = b""
 
     def moved(self) -> bool:
-        """Whether the file changed since the last call: a hint, never a proof."""
-        try:
-            status = os.stat(self._path)
-            seen = (status.st_mtime_ns, status.st_size)
-        except OSError:
-            seen = (0, 0)
+        """Whether a turn was given back since the last call: whatever it wrote can be read."""
+        seen = mark_of(self._path)
         changed = seen != self._seen
         self._seen = seen
         return changed
@@ -81,7 +77,7 @@ class Reads:
         self._files = files
         self._reader = reader
         self._opened_by = os.getpid()
-        self._watch = Watch(files.wal)
+        self._watch = Watch(files.path)
         self.store_id = store_id
         self.clock = clock
 
@@ -114,7 +110,8 @@ class Reads:
             raise
 
     def moved(self) -> bool:
-        """Whether the write-ahead file changed since the last call: a hint that somebody wrote."""
+        """Whether somebody may have written since the last call; what a full disk or a killed writer hides comes with
+        the next write."""
         return self._watch.moved()
 
     async def look(self, worker: Worker) -> tuple[Mode, bool, int | None]:

@@ -246,7 +246,7 @@ class Store(Operators):
         """
         changed = asyncio.Event()
         stop = self.subscribe(changed.set)
-        watch = Watch(self._files.wal)
+        watch = Watch(self._files.path)
         try:
             async with asyncio.timeout(timeout):
                 while True:
