@@ -84,7 +84,7 @@ def test_a_difference_names_its_place(found: dict[str, Any], line: str) -> None:
 def test_the_list_names_every_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "list"]) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert names == ["library", "points", "drain", "relay", "fair", "crash", "migrate", "all"]
+    assert {"library", "points", "drain", "relay", "fair", "crash", "migrate", "all"} <= set(names)
 
 
 def test_crash_lists_every_point(capsys: pytest.CaptureFixture[str]) -> None:
