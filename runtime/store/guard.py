@@ -29,6 +29,7 @@ class Guard:
         self._raw = raw
         self._allowed: set[int] | None = None
         self._schema = False
+        self._engine = False
         self.refused: str | None = None
         raw.set_authorizer(self._decide)
 
@@ -41,6 +42,16 @@ class Guard:
             yield
         finally:
             self._allowed = None
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Only what reads, on any table; a setting or another file is out of reach."""
+        self.refused = None
+        self._allowed, self._engine = READS, True
+        try:
+            yield
+        finally:
+            self._allowed, self._engine = None, False
 
     @contextmanager
     def schema(self) -> Iterator[None]:
@@ -67,10 +78,16 @@ class Guard:
             return None if (first or "").lower() == "data_version" else "a pragma is not taken here"
         if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() == "load_extension":
             return "extensions are not loaded"
-        for name in (first, second):
+        for name in (first, second) if not self._engine else ():
             if name and name.lower().startswith(TABLES) and action not in (sqlite3.SQLITE_FUNCTION,):
                 return f"the engine's own table {name} is not written or read by handlers"
         if self._schema:
             return "this statement is not taken in an app's schema" if action in FORBIDDEN_IN_SCHEMA else None
         assert self._allowed is not None
-        return None if action in self._allowed else "one data statement (insert, update, delete) is expected"
+        if action in self._allowed:
+            return None
+        return (
+            "one that only reads is expected"
+            if self._engine
+            else "one data statement (insert, update, delete) is expected"
+        )

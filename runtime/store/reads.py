@@ -26,6 +26,7 @@ from runtime.protocol.verdicts import Mode
 from runtime.store.guard import MARK
 from runtime.store.sqlite import Connection, Files, named
 from runtime.store.transaction import SQL, Control
+from runtime.store.turnstile import mark_of
 from runtime.store.verbs.record import record
 
 GONE_AFTER_MS = 3_000
@@ -209,10 +210,12 @@ class Reads:
         """Rows of a reading statement; anything that would write fails."""
 
         def unit(reader: Reader) -> list[Row]:
+            guard = reader.raw.guard  # type: ignore[attr-defined]
             try:
-                return reader.raw.execute(MARK + sql, params).fetchall()
+                with guard.reading():
+                    return reader.raw.execute(MARK + sql, params).fetchall()
             except (sqlite3.Error, sqlite3.Warning) as error:
-                raise WriteFailed(f"the query failed: {error}; in: {sql[:200]}") from error
+                raise WriteFailed(f"the query failed: {guard.refused or error}; in: {sql[:200]}") from error
 
         return await self.read(unit)
 

@@ -147,9 +147,8 @@ async def test_the_pragmas_of_a_store_are_what_is_promised(here: World) -> None:
         lambda raw: [raw.execute(f"pragma {name}").fetchone()[0] for name in names]
     )
     assert found == ["wal", 2, 1, 0]
-    tables = await here.store.query(
-        "select name, strict from pragma_table_list where schema = 'main' and type = 'table'"
-    )
+    listed = "select name, strict from pragma_table_list where schema = 'main' and type = 'table'"
+    tables = await here.store._writer._connection.run(lambda raw: raw.execute(listed).fetchall())
     assert [name for name, strict in tables if name.startswith("keepstep_") and not strict] == []
 
 

@@ -102,3 +102,23 @@ async def test_rows_handed_over_with_admissions_fail_as_writes_too(here: World) 
         assert error.startswith("WriteFailed: ")
     assert await here.store.job("d1") is None
     assert await here.event("e1") == "accepted"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "delete from ledger",
+        "insert into ledger values ('x', 1) returning job",
+        "pragma query_only = off",
+        "pragma user_version = 3",
+        "attach 'other.db' as other",
+        "begin",
+        "commit",
+        "create temp table more (x)",
+        "select 1; select 2",
+    ],
+)
+async def test_a_query_reads_and_does_nothing_else(here: World, sql: str) -> None:
+    await three(here)
+    assert (await here.error(here.store.query(sql))).startswith("WriteFailed: the query failed")
+    assert await here.store.query("with n as (select count(*) c from ledger) select c from n") == [(0,)]
