@@ -59,6 +59,11 @@ class Ledger:
         _holds(tickets == control.ticket, "lifetime attempts add up to the ticket", (tickets, control.ticket))
         written = sum(job.cursor for job in jobs)
         _holds(written == control.effects, "as many effects as committed steps", (written, control.effects))
+        places: dict[str, list[int]] = {}
+        for job in jobs:
+            places.setdefault(job.flow or f"the flow of {job.id} alone", []).append(job.seq)
+        gapless = all(sorted(seqs) == list(range(1, len(seqs) + 1)) for seqs in places.values())
+        _holds(gapless, "sequence numbers of a flow are 1, 2, 3, without a gap", places)
         unfinished = sum(job.state != "done" for job in jobs)
         _holds(unfinished == control.unfinished, "unfinished adds up", (unfinished, control.unfinished))
         _holds(control.mode != "paused" or not unfinished, "paused means nothing unfinished", unfinished)
