@@ -1,11 +1,14 @@
 """receive: the second file, its verdicts, and the relay step that meets them (contract §10)."""
 
+import sys
 from pathlib import Path
 
 import anyio
+import msgspec
 import pytest
 
 from demos.scenarios import delivery
+from demos.scenarios.gate import environment
 from demos.scenarios.world import World
 from runtime.protocol.errors import (
     ForeignFile,
@@ -142,6 +145,23 @@ async def test_many_callers_at_once_are_all_answered(here: World) -> None:
         for number in range(100):
             group.start_soon(send, number)
     assert found == ["accepted"] * 100
+
+
+async def test_of_three_processes_that_deliver_the_same_events_each_is_applied_once(tmp_path: Path) -> None:
+    path, events, answers = tmp_path / "receiver.db", 40, []
+
+    async def process() -> None:
+        program = str(Path(__file__).with_name("deliver.py"))
+        ended = await anyio.run_process([sys.executable, "-P", program, str(path), str(events)], env=environment())
+        answers.append(msgspec.json.decode(ended.stdout, type=dict[str, int]))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(3):
+            group.start_soon(process)
+    assert sum(answer.get("accepted", 0) for answer in answers) == events
+    assert sum(answer.get("duplicate", 0) for answer in answers) == 2 * events
+    async with await Inbox.open(path) as inbox:
+        assert await inbox.totals() == {"a": events}
 
 
 @pytest.mark.parametrize(
