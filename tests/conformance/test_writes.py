@@ -115,6 +115,7 @@ async def test_rows_handed_over_with_admissions_fail_as_writes_too(here: World) 
         "begin",
         "commit",
         "create temp table more (x)",
+        "update sqlite_master set name = 'other'",
         "select 1; select 2",
     ],
 )
