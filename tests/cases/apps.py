@@ -58,8 +58,9 @@ async def deliver(ctx: Context) -> object:
 
 @app.step
 async def dies(ctx: Context) -> None:
-    """Ends the whole process, as the kernel does when memory is short."""
+    """Ends the whole process, as the kernel does when memory is short; neighbours in flight would lose an attempt."""
     note(ctx, "begin")
+    await anyio.sleep(0.3)
     os._exit(137)
 
 
