@@ -28,6 +28,10 @@ class Teller:
         for line in textwrap.wrap(" ".join(text.split()), WIDTH):
             self._write(line)
 
+    def command(self, line: str) -> None:
+        """A line to copy, never wrapped."""
+        self._write(f"    {line}".rstrip())
+
     def saw(self, what: str, result: object) -> None:
         """Something that was done, and what was seen of it."""
         shown = ", ".join(map(str, result)) if isinstance(result, (list, tuple)) else str(result)

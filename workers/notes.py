@@ -22,9 +22,10 @@ def naming(claim: Claim, bound: Bound | None) -> dict[str, Any]:
 
 
 def note(claim: Claim, bound: Bound | None, finding: Finding) -> None:
-    """One line for an attempt that did not commit; a quarantine is an error, a failure a warning."""
+    """One line for an attempt that did not commit: a quarantine is an error, a wished wait no fault."""
     names = naming(claim, bound)
-    level = logging.ERROR if finding.verb == "quarantine" else logging.WARNING
+    asked = finding.after_ms is not None
+    level = logging.ERROR if finding.verb == "quarantine" else logging.INFO if asked else logging.WARNING
     logger.log(
         level,
         "%s: job %s, flow %s, step %s, generation %s, handler %s: %s%s",

@@ -7,12 +7,13 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from runtime.cli.exits import Exit, Stop
-from runtime.cli.options import Db
+from runtime.cli.options import Db, actor_name
 
 demo = App(name="demo", help="Things to see: a real folder worked through, and the promises shown one by one.")
 
 DEMOS = {
     "library": "A real folder of files worked through, into a full-text index that can be searched.",
+    "agent": "A tool-using agent that waits for a person: deploy, migration and an unknown outcome on its way.",
     "points": "Why a job is pinned to its definition: 11, 13, and the wrong 20.",
     "drain": "The barrier's life: open, draining, paused, and open again.",
     "relay": "Two files, no transaction across them: accepted, duplicate, conflict, gap, unsupported.",
@@ -76,6 +77,47 @@ async def library(
     if search is not None:
         await look_up(str(root), str(file), search, out=out, err=err)
     return code
+
+
+@demo.command
+async def agent(
+    *,
+    db: Db | None = None,
+    library: Path = Path("library.db"),
+    by_hand: Annotated[bool, Parameter(negative="")] = False,
+    approve: str | None = None,
+    refuse: str | None = None,
+) -> int:
+    """A tool-using agent that waits for a person: deploy, migration and an unknown outcome on its way.
+
+    It needs no network: its model is a stub, behind one function where your own client can stand.
+
+    Parameters
+    ----------
+    db
+        Where it keeps its jobs; the story goes on in it after a stop. Default: a temporary folder.
+    library
+        The index that the agent searches, as `demo library` makes it; a small one is made if it is not there.
+    by_hand
+        Wait for your own approvals: `--approve JOB` in another terminal, over the same --db.
+    approve
+        Approve this job in --db, and do nothing else.
+    refuse
+        Refuse this job in --db, and do nothing else.
+    """
+    from functools import partial
+
+    from demos.agent.run import say_yes_or_no, tell
+
+    if approve is not None or refuse is not None:
+        if db is None or (approve is not None and refuse is not None):
+            raise Stop("--approve JOB or --refuse JOB, with the --db that the waiting demo names, is expected")
+        job = str(approve or refuse)
+        print(await say_yes_or_no(_real(db), job, approved=approve is not None, by=actor_name(None)))
+        return Exit.OK
+    real = _real(db) if db is not None else None
+    await _tell(partial(tell, db=real, library_db=_real(library), by_hand=by_hand))
+    return Exit.OK
 
 
 @demo.command
