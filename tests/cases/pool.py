@@ -29,6 +29,7 @@ from tests.cases.notes import VARIABLE
 from workers import App
 
 APP = "tests.cases.apps:app"
+PROGRAM = ("runtime",)
 LONGEST_LINE = 4096
 START_S = 20.0
 _numbers = itertools.count(1)
@@ -75,9 +76,15 @@ class Pool:
 
 
 @asynccontextmanager
-async def pool(db: Path, *flags: str, app: str = APP, env: Mapping[str, str] | None = None) -> AsyncIterator[Pool]:
+async def pool(
+    db: Path,
+    *flags: str,
+    app: str = APP,
+    env: Mapping[str, str] | None = None,
+    program: Sequence[str] = PROGRAM,
+) -> AsyncIterator[Pool]:
     """A pool at this database. It is killed at the end if it still runs."""
-    command = [sys.executable, "-m", "runtime", "work", app, "--db", str(db), *flags]
+    command = [sys.executable, "-m", *program, "work", app, "--db", str(db), *flags]
     log = db.parent / f"pool-{next(_numbers)}.log"
     with log.open("wb") as stderr:
         process = await anyio.open_process(
@@ -93,10 +100,14 @@ async def pool(db: Path, *flags: str, app: str = APP, env: Mapping[str, str] | N
 
 
 async def command(
-    db: Path, *arguments: str, env: Mapping[str, str] | None = None, stdin: str = ""
+    db: Path,
+    *arguments: str,
+    env: Mapping[str, str] | None = None,
+    stdin: str = "",
+    program: Sequence[str] = PROGRAM,
 ) -> "subprocess.CompletedProcess[bytes]":
     """One command line with `--db`, from a second terminal."""
-    line = [sys.executable, "-m", "runtime", *arguments, "--db", str(db)]
+    line = [sys.executable, "-m", *program, *arguments, "--db", str(db)]
     return await anyio.run_process(
         line, env=surroundings(db, env), cwd=db.parent, input=stdin.encode(), check=False, start_new_session=True
     )
