@@ -20,10 +20,10 @@ class Found(NamedTuple):
     size_bytes: int
 
 
-def walk(folder: str) -> Iterator[Found]:
+def walk(folder: str, unlisted: list[str] | None = None) -> Iterator[Found]:
     """Every regular file below a folder, in the order of names; no symlink is taken or followed.
 
-    `site-packages` and `__pycache__` are left out at every depth, and what cannot be listed is left out too.
+    `site-packages` and `__pycache__` are left out at every depth. Folders that cannot be listed go to `unlisted`.
     """
     pending = [""]
     while pending:
@@ -32,6 +32,8 @@ def walk(folder: str) -> Iterator[Found]:
             with os.scandir(os.path.join(folder, below)) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError:
+            if unlisted is not None:
+                unlisted.append(below)
             continue
         folders = []
         for entry in entries:

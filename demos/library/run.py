@@ -38,7 +38,10 @@ async def library(
     async with await Store.open(db) as store:
         await _point(store, definition)
         before = await _unfinished(store)
-        taken = await take_up(store, folder, db, definition)
+        unlisted: list[str] = []
+        taken = await take_up(store, folder, db, definition, unlisted)
+        for name in unlisted:
+            err.print(f"{name or folder}: cannot be listed, what is in it is left out")
         if taken is None:
             err.print(f"{db} takes no new jobs: `python -m runtime resume --db {db}` opens it; what is in it goes on")
         else:
@@ -72,11 +75,13 @@ async def look_up(folder: str, db: str, words: str, *, out: Console, err: Consol
     return 0
 
 
-async def take_up(store: Store, folder: str, db: str, definition: str) -> tuple[int, int] | None:
+async def take_up(
+    store: Store, folder: str, db: str, definition: str, unlisted: list[str]
+) -> tuple[int, int] | None:
     """Admit every file of the folder; how many were new and how many known, or None if admission is closed."""
     accepted = known = 0
     own = {db, *(db + suffix for suffix in ("-wal", "-shm", "-journal", "-queue", "-turn"))}
-    found = (file for file in walk(folder) if os.path.join(folder, file.relative) not in own)
+    found = (file for file in walk(folder, unlisted) if os.path.join(folder, file.relative) not in own)
     for files in _batches(found):
         elsewhere: list[Admission] = []
         asked = [admission(app.name, definition, folder, file) for file in files]
