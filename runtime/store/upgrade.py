@@ -4,10 +4,11 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from runtime.protocol.errors import NewerSchema
 from runtime.store import points, statements
-from runtime.store.sqlite import APPLICATION_ID, Files, named
+from runtime.store.sqlite import APPLICATION_ID, Files, named, unknown
 from runtime.store.turnstile import Turnstile
 
 Migrations = tuple[tuple[int, str, Mapping[str, str]], ...]
@@ -29,7 +30,10 @@ def prepare(
 
     def unit(raw: sqlite3.Connection) -> tuple[str, str]:
         bring(raw)
-        found: tuple[str, str] = raw.execute("select store_id, clock from keepstep_control").fetchone()
+        try:
+            found: tuple[str, str] = raw.execute("select store_id, clock from keepstep_control").fetchone()
+        except sqlite3.Error as error:
+            raise named(error, f"{files.path}: its control row cannot be read") from error
         return found
 
     return unit
@@ -66,7 +70,10 @@ def upgrade(
 
 
 def _version(raw: sqlite3.Connection, files: Files, newest: int) -> int:
-    (version,) = raw.execute("pragma user_version").fetchone()
+    try:
+        (version,) = raw.execute("pragma user_version").fetchone()
+    except sqlite3.Error as error:
+        raise named(error, f"{files.path}: its schema's number cannot be read") from error
     if version > newest:
         raise NewerSchema(
             f"{files.path}: its schema is number {version}, this keepstep knows {newest}; it is left untouched, "
@@ -100,9 +107,19 @@ def _migrate(
         raw.execute("insert into " + table + " (version, name, at_ms) values (?, ?, ?)", (number, name, at_ms))
         raw.execute(f"pragma user_version = {number}")
         points.reach("upgrade.before_commit")
-        raw.execute("commit")
-        points.reach("upgrade.after_commit")
     except sqlite3.Error as error:
+        _roll_back(raw)
+        raise named(error, f"{files.path}: migration {number} ({name}) failed and was undone") from error
+    try:
+        raw.execute("commit")
+    except sqlite3.Error as error:
+        _roll_back(raw)
+        raise unknown(error) from error
+    points.reach("upgrade.after_commit")
+
+
+def _roll_back(raw: sqlite3.Connection) -> None:
+    """The first error is the one that counts; the connection is closed anyhow."""
+    with suppress(sqlite3.Error):
         if raw.in_transaction:
             raw.execute("rollback")
-        raise named(error, f"{files.path}: migration {number} ({name}) failed and was undone") from error
