@@ -23,7 +23,7 @@ from runtime.protocol.canonical import (
 )
 from runtime.protocol.errors import InvalidValue
 
-TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False).filter(lambda one: not LARGEST_INTEGER < abs(one) < 1e21)
 SCALARS = st.none() | st.booleans() | st.integers(-LARGEST_INTEGER, LARGEST_INTEGER) | FLOATS | TEXT
 VALUES = st.recursive(
