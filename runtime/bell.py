@@ -31,9 +31,13 @@ class Bell:
         while True:
             await wait_readable(self._near)
             self._near.recv(4096)
-            while self._calls:
-                function, args = self._calls.popleft()
-                function(*args)
+            self._answer()
+
+    def _answer(self) -> None:
+        # apart from `serve`, whose frame would keep the last call's arguments for as long as it waits
+        while self._calls:
+            function, args = self._calls.popleft()
+            function(*args)
 
     def close(self) -> None:
         """Free both ends, once `serve` has ended."""
