@@ -1,0 +1,67 @@
+"""An error out of COMMIT itself: nobody knows whether it happened, until the file is opened anew and asked by identity."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from demos.scenarios.cases import UNITS, V1
+from runtime.protocol.errors import CommitUnknown, StoreFull
+from runtime.store.sqlite import Raw
+from runtime.store.store import Store
+from tests.crash.invariants import check
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, code: int, *, happened: bool) -> None:
+    """Have COMMIT fail with this code, after or instead of being done."""
+
+    def execute(self: Raw, sql: str, *values: Any) -> sqlite3.Cursor:
+        if sql == "commit":
+            if happened:
+                sqlite3.Connection.execute(self, sql)
+            error = sqlite3.OperationalError("the disk failed")
+            error.sqlite_errorcode = code
+            raise error
+        return sqlite3.Connection.execute(self, sql, *values)
+
+    monkeypatch.setattr(Raw, "execute", execute)
+
+
+async def ready(path: Path) -> Store:
+    """A store that takes jobs of one workflow."""
+    store = await Store.open(path)
+    await store.register(V1)
+    await store.switch(V1.digest, 0)
+    return store
+
+
+@pytest.mark.parametrize(("happened", "told"), [(True, "replay"), (False, "accepted")])
+async def test_an_error_out_of_commit_is_an_unknown_outcome_and_identity_tells_after_reopening(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, happened: bool, told: str
+) -> None:
+    store = await ready(tmp_path / "store.db")
+    failing(monkeypatch, sqlite3.SQLITE_IOERR, happened=happened)
+    with pytest.raises(CommitUnknown, match="unknown"):
+        await store.admit("points", "job", UNITS)
+    monkeypatch.undo()
+    with pytest.raises(CommitUnknown, match="no longer serves"):
+        await store.admit("points", "another", UNITS)
+    assert isinstance(store.failed, CommitUnknown)
+    await store.close()
+    async with await Store.open(tmp_path / "store.db") as store:
+        assert (await store.admit("points", "job", UNITS)).verdict == told
+        assert await store.job("another") is None
+    assert check(tmp_path / "store.db") == []
+
+
+async def test_a_disk_that_is_full_at_commit_is_no_unknown_outcome_and_the_store_is_served_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with await ready(tmp_path / "store.db") as store:
+        failing(monkeypatch, sqlite3.SQLITE_FULL, happened=False)
+        with pytest.raises(StoreFull, match="nothing was written"):
+            await store.admit("points", "job", UNITS)
+        monkeypatch.undo()
+        assert (await store.admit("points", "job", UNITS)).verdict == "accepted"
+    assert check(tmp_path / "store.db") == []
