@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from runtime.protocol.verdicts import Mode as Mode
     from runtime.protocol.verdicts import State as State
     from runtime.protocol.verdicts import Verdict as Verdict
+    from runtime.stopping import Stop as Stop
     from runtime.store.store import Store as Store
 
 HOMES = {
@@ -42,6 +43,7 @@ HOMES = {
     "Mode": "runtime.protocol.verdicts",
     "State": "runtime.protocol.verdicts",
     "Verdict": "runtime.protocol.verdicts",
+    "Stop": "runtime.stopping",
     "Store": "runtime.store.store",
 }
 __all__ = list(HOMES)

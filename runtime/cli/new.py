@@ -2,6 +2,7 @@
 
 import keyword
 import os
+import shlex
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -27,8 +28,8 @@ def new(
     ```
     python -m runtime new myapp
     cd myapp
-    python -m runtime work myapp:app --db myapp.db                             (in one terminal)
-    python -m runtime admit myapp job-1 --payload '{"n": 20}' --db myapp.db    (in another)
+    python -m runtime admit myapp job-1 --payload '{"n": 20}' --app myapp:app --db myapp.db
+    python -m runtime work myapp:app --db myapp.db --until-idle
     python -m runtime jobs show job-1 --db myapp.db
     ```
 
@@ -72,15 +73,16 @@ def _unit(path: str) -> str:
 
 
 def _next(name: str, folder: Path) -> str:
-    database = f"--db {name}.db"
+    python, database = shlex.quote(sys.executable), f"--db {name}.db"
+    admitted = f"admit {name} job-1 --payload '{{\"n\": 20}}' --app {name}:app"
     return "\n".join(
         (
             "next:",
-            f"  cd {folder}",
-            f"  python -m runtime work {name}:app {database}                             (in one terminal)",
-            f"  python -m runtime admit {name} job-1 --payload '{{\"n\": 20}}' {database}    (in another)",
-            f"  python -m runtime jobs show job-1 {database}",
-            f"  python -m pytest test_{name}.py",
-            f"  systemctl --user link {folder / name}.service && systemctl --user start {name}",
+            f"  cd {shlex.quote(str(folder))}",
+            f"  {python} -m runtime {admitted} {database}",
+            f"  {python} -m runtime work {name}:app {database}  # serves until Ctrl-C",
+            f"  {python} -m runtime jobs show job-1 {database}  # in another terminal",
+            f"  {python} -m pytest test_{name}.py  # needs pytest",
+            f"  systemctl --user link {shlex.quote(str(folder / name))}.service && systemctl --user start {name}",
         )
     )
