@@ -4,7 +4,7 @@ import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import quantiles
 
 import pytest
 
@@ -21,7 +21,7 @@ WORKER = Worker.declaring("w", MANIFEST)
 FLOWS = 20
 LARGE, SMALL = 200_000, 200
 PART = 10_000
-ROUNDS = 200
+ROUNDS = 3
 P95_S = 0.020
 
 
@@ -44,20 +44,20 @@ async def one_s(store: Store) -> float:
 
 @pytest.mark.timeout(120)
 async def test_c83_a_claim_costs_the_same_before_a_backlog_of_200000(tmp_path: Path) -> None:
-    small_s, large_s = [], []
+    rounds = []
     # a power loss may take the last commits: what the disk takes for each is no matter here
     async with (
         await Store.open(tmp_path / "small.db", durability="normal") as small,
         await Store.open(tmp_path / "large.db", durability="normal") as large,
     ):
-        await filled(small, SMALL)
         await filled(large, LARGE)
+        await filled(small, ROUNDS * SMALL)
         for _ in range(ROUNDS):
-            small_s.append(await one_s(small))
-            large_s.append(await one_s(large))
-    assert p95(large_s) < 2 * P95_S
-    assert p95(large_s) < 2 * 3 * p95(small_s)
-    assert median(large_s) < 3 * median(small_s)
+            times = [(await one_s(small), await one_s(large)) for _ in range(SMALL)]
+            rounds.append((p95([one for one, _ in times]), p95([one for _, one in times])))
+    # neighbours on the machine disturb a round, a cost that grows shows in each
+    assert min(found for _, found in rounds) < P95_S
+    assert min(found / base for base, found in rounds) < 3
 
 
 def p95(times_s: list[float]) -> float:
