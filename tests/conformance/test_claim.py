@@ -130,6 +130,15 @@ async def test_a_free_flow_waits_for_a_worker_that_declares_its_next_ready_job(h
     assert [claim.token.job for claim in (await here.store.claim(5, both)).claims] == ["a1", "a2"]
 
 
+async def test_of_a_free_flow_no_job_is_claimed_past_one_that_the_worker_does_not_declare(here: World) -> None:
+    other = Manifest("other", "relay/1", (step("deliver", "deliver"),))
+    await here.define(RELAY)
+    await here.define(other)
+    for name, workflow in (("a1", "relay"), ("a2", "relay"), ("a3", "other"), ("a4", "relay")):
+        await here.store.admit(workflow, name, 1, flow="a", width=4)
+    assert [claim.token.job for claim in (await here.store.claim(5, W1)).claims] == ["a1", "a2"]
+
+
 async def come_back(here: World) -> None:
     """Flow a, younger than b, has nothing unfinished while b is served; then it comes back, and c is new."""
     await here.define(RELAY)

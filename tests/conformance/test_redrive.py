@@ -1,7 +1,9 @@
 """redrive: a quarantined job gets another round by a person's word (contract §8)."""
 
 from demos.scenarios import delivery, points
+from demos.scenarios.cases import UNITS, V1, WORKER
 from demos.scenarios.relay import W1
+from demos.scenarios.stage import take
 from demos.scenarios.world import RELAY, World, word, words
 from runtime.protocol.records import Operation, Worker
 from runtime.protocol.verdicts import OnLapse
@@ -53,6 +55,18 @@ async def test_a_redrive_does_not_erase_why_it_was_needed(here: World) -> None:
     await here.store.redrive("a1", 3, "repaired")
     assert await here.history("a1") == before
     assert len(before) == 3
+
+
+async def test_a_job_with_committed_steps_is_redriven_and_goes_on_behind_them(here: World) -> None:
+    await here.define(V1)
+    await here.store.admit("points", "job", UNITS)
+    await here.store.commit_step((await take(here.store, WORKER, 0)).token, 10, worker=WORKER)
+    await here.store.quarantine((await take(here.store, WORKER, 0)).token, "broken", worker="worker")
+    assert word(await here.store.redrive("job", 2, "repaired")) == "redriven"
+    claim = await take(here.store, WORKER, 0)
+    assert (claim.token.cursor, claim.token.generation, claim.attempt) == (1, 4, 1)
+    assert [effect.value for effect in await here.store.effects("job")] == [10]
+    assert (await here.store.commit_step(claim.token, 1, worker=WORKER)).verdict == "done"
 
 
 async def test_redrive_ignores_capacity_and_works_while_draining(here: World) -> None:

@@ -1,4 +1,4 @@
-"""An error out of COMMIT itself: nobody knows whether it happened, until the file is opened anew and asked by identity."""
+"""An error out of COMMIT itself: whether it happened is unknown until the file is opened anew and asked by identity."""
 
 import sqlite3
 from pathlib import Path
