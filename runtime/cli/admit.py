@@ -66,11 +66,21 @@ async def admit(
         if workflow is None or id is None or payload is None:
             raise Stop("WORKFLOW, ID and --payload are expected, or --jsonl FILE for many")
         text = sys.stdin.read() if payload == "-" else payload
-        item = Admission(workflow, id, parse(text, "payload"), flow, width)
+        item = Admission(workflow, id, _parsed(text), flow, width)
         return await _one(db, item, loaded, output)
     if id is not None or payload is not None:
         raise Stop("with --jsonl every line carries its own id and payload: leave ID and --payload out")
     return await _many(db, jsonl, Admission(workflow or "", "", None, flow, width), loaded, output)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return parse(text, "payload")
+    except InvalidValue as error:
+        if not error.expected.startswith("not JSON"):
+            raise
+        written = """--payload '{"n": 1}'"""
+        raise InvalidValue(error.place, f"{error.expected}; quoted for the shell it looks like {written}") from None
 
 
 def _checked_app(target: str) -> "App":

@@ -20,6 +20,7 @@ from runtime.protocol.errors import (
     StoreBusy,
     StoreError,
     StoreFull,
+    UnsafePath,
 )
 from runtime.protocol.records import Answer
 from runtime.protocol.verdicts import Verdict
@@ -68,6 +69,9 @@ ERRORS: tuple[tuple[type[BaseException], Exit], ...] = (
 )
 
 NEXT: tuple[tuple[type[BaseException], str], ...] = (
+    (NoRoute, "`admit … --app MODULE:APP` or `work MODULE:APP` sets the first one, to the manifest marked current"),
+    (HandlerMismatch, "nothing was started: mend the app and try again"),
+    (UnsafePath, "name another path, or make this one your own and private (`chmod go-w`)"),
     (StoreBusy, "another program holds the file's write lock: find it (`doctor` names live processes) and try again"),
     (StoreFull, "make room on the disk and try again; nothing was written"),
     (CommitUnknown, "look the job or the version up before doing it again (`jobs show`, `status`)"),
@@ -92,7 +96,8 @@ def worst(outcomes: Iterable[Answer | BaseException]) -> Exit:
 
 def line_of(error: BaseException) -> str:
     """One line for a foreseeable error: what happened, then what to do next."""
-    text = " ".join(str(error).split())
+    several = "; ".join(str(error).splitlines()) if isinstance(error, HandlerMismatch) else str(error)
+    text = " ".join(several.split())
     advice = next((advice for kind, advice in NEXT if isinstance(error, kind)), None)
     return f"{text} — {advice}" if advice and advice not in text else text
 

@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 from typing import Annotated
@@ -35,12 +36,7 @@ def new(
 
     Nothing that exists is written over.
     """
-    if (
-        not name.isidentifier()
-        or keyword.iskeyword(name)
-        or name in sys.stdlib_module_names
-        or name in ("runtime", "workers")
-    ):
+    if not name.isidentifier() or keyword.iskeyword(name) or _taken(name):
         raise Stop(
             f"{name!r} cannot be a module's name: a Python identifier that is not taken is expected, such as myapp"
         )
@@ -60,6 +56,14 @@ def new(
         show(str(path))
     say(_next(name, folder))
     return Exit.OK
+
+
+def _taken(name: str) -> bool:
+    """Whether an app of that name would stand before a module that this program or another one needs."""
+    if name in sys.stdlib_module_names:
+        return True
+    found = find_spec(name)
+    return found is not None and found.origin is not None
 
 
 def _filled(source: str, name: str, folder: Path) -> str:

@@ -122,6 +122,8 @@ async def _work(options: Options) -> int:
     from workers.pool import stop_with_supervisor
 
     app = load_app(options.target)
+    if not app.manifests:
+        raise Stop(f"app {app.name!r} declares no manifest: say what runs with app.manifest([(name, handler)])")
     stop = Stopping(options.grace_ms / 1000, options.hard_limit_ms / 1000)
     stop_with_supervisor(stop)
     codes: list[int] = []

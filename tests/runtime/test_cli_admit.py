@@ -138,6 +138,16 @@ def test_an_app_is_made_ready_by_the_first_admission(
     assert [line.get("verdict", "error") for line in many.lines] == ["accepted", "error"]
 
 
+def test_what_is_wrong_comes_with_what_to_do(empty: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bare_app.py").write_text("from workers import App\napp = App('bare', abi='b/1')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert "app.manifest([" in empty("work", "bare_app:app").err
+    assert "`work MODULE:APP` sets the first one" in empty("admit", "bare", "a", "--payload", "1").err
+    assert """--payload '{"n": 1}'""" in empty("admit", "bare", "a", "--payload", "{n: 1}").err
+    empty.db.chmod(0o666)
+    assert "chmod go-w" in empty("status").err
+
+
 def test_an_app_of_another_route_changes_none(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = FIRST.replace('"orders"', '"points"')
     (tmp_path / "late_app.py").write_text(text)

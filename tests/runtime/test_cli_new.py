@@ -64,7 +64,7 @@ def test_nothing_is_written_over(folder: Path, empty: Cli) -> None:
     assert (folder / "myapp.py").read_text() == before
 
 
-@pytest.mark.parametrize("name", ["3x", "a-b", "class", "json", "runtime", "../up"])
+@pytest.mark.parametrize("name", ["3x", "a-b", "class", "json", "runtime", "control", "rich", "../up"])
 def test_a_name_that_cannot_be_a_module_is_refused(empty: Cli, tmp_path: Path, name: str) -> None:
     assert empty.bare("new", name, "--into", str(tmp_path / "x")).code == 2
     assert not (tmp_path / "x").exists()
