@@ -7,10 +7,11 @@ cancellation from outside does, and only once the handler has ended.
 
 import copy
 import math
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from anyio import CancelScope, current_time
+from anyio import CancelScope
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from runtime.protocol.ports import Outcome
@@ -31,7 +32,7 @@ class Rooms:
         self.source = source
         self.store_id = store_id
         self.wall = wall
-        self.clock: Callable[[], float] = current_time
+        self.clock: Callable[[], float] = time.monotonic  # what anyio's clock is, without asking for the loop
         self.threads = threads
         self.processes = processes
 

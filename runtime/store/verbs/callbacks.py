@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from runtime.protocol.canonical import check_integer, check_name, check_reason
+from runtime.protocol.canonical import LARGEST_INTEGER, check_integer, check_name, check_reason
 from runtime.protocol.errors import InvalidValue, ItemError
 from runtime.protocol.lifecycle import Facts, judge
 from runtime.protocol.records import Answer, Callback, Token
@@ -17,6 +17,7 @@ class Callbacks:
 
     def __init__(self, tx: Transaction, tokens: Sequence[Token]) -> None:
         self.tx = tx
+        self.workers: set[str] = set()
         self.facts = tx.facts(token.job for token in tokens if isinstance(token.job, str))
         self.definitions = tx.definitions(token.digest for token in tokens if isinstance(token.digest, str))
 
@@ -25,19 +26,31 @@ class Callbacks:
 
         `InvalidValue` for a token or a worker's id that cannot be one.
         """
-        check_token(token)
         if worker is not None:
-            check_name(worker, "worker")
-        facts = self.facts.get(token.job)
+            self.check_worker(worker)
+        facts = self.facts.get(token.job) if type(token.job) is str else None
+        definition = self.definitions.get(token.digest) if type(token.digest) is str else None
+        # what was found under a name is a name; only what was not needs a closer look
+        if facts is None or definition is None or not _has_integers(token):
+            check_token(token)
         if facts is None:
             return None
-        definition = self.definitions.get(token.digest)
         return facts, judge(facts, token, definition.id if definition else None, self.tx.now)
+
+    def check_worker(self, worker: str) -> None:
+        """`InvalidValue` for what is no name; each worker is looked at once."""
+        if type(worker) is not str or worker not in self.workers:
+            self.workers.add(check_name(worker, "worker"))
 
     def refuse(self, facts: Facts, token: Token, worker: str | None, verdict: Verdict) -> Answer:
         """The answer to a refused write, which leaves a row of history."""
         self.tx.refuse(facts, token.cursor, token.generation, worker, f"{self.tx.verb}: {verdict}")
         return refusal(facts, token, verdict)
+
+
+def _has_integers(token: Token) -> bool:
+    numbers = (token.generation, token.cursor, token.binding_revision)
+    return all(type(number) is int and 0 <= number <= LARGEST_INTEGER for number in numbers)
 
 
 def check_token(token: Token) -> None:

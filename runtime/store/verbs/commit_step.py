@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
-from runtime.protocol.canonical import canonical, check_name
+from runtime.protocol.canonical import canonical
 from runtime.protocol.errors import ItemError, RegistryDamaged, Undeclared, WriteFailed
 from runtime.protocol.lifecycle import Facts, Phase
 from runtime.protocol.records import Answer, Commit, Write
@@ -49,7 +49,7 @@ class Fold:
 
     def judge(self, item: Commit) -> Answer:
         """One item; its writes are done here, under a savepoint, once the token is known to hold."""
-        check_name(item.worker.id, "worker")
+        self.callbacks.check_worker(item.worker.id)
         judged = self.callbacks.judge(item.token)
         if judged is None:
             return NO_SUCH_JOB
