@@ -1,4 +1,8 @@
-"""The barrier: a pool's coroutine that pauses a drain which asked for it, and an operator's drain and wait."""
+"""The barrier: a pool's coroutine that pauses a drain which asked for it, and an operator's drain and wait.
+
+`paused` means: in the transaction that recorded it every accepted job was done, and nothing new is accepted or handed
+out until `resume`. It is no lock on the file, and says nothing about which processes live.
+"""
 
 import logging
 import time

@@ -1,4 +1,14 @@
-"""The same pool inside somebody's own program: `connect` to a file, `run` an app's jobs. A composition root."""
+"""The same pool inside somebody's own program: `connect` to a file, `run` an app's jobs. A composition root.
+
+    stop = runtime.Stop(grace_s=20)
+    async with runtime.connect("app.db") as store, anyio.create_task_group() as group:
+        group.start_soon(partial(runtime.run, app, store, stop=stop))
+        ...                                   # the program itself: app.admit(store, …), store.wait_done(…)
+        stop.ask("the program ends")          # steps at work finish, then the task group ends
+
+`demos/README.md` has it for a web program. Wait for a job with `store.wait_done(id)`; write rows of your own and
+admissions together with `store.write([…], admit=[…])`.
+"""
 
 import os
 from collections.abc import AsyncIterator, Callable

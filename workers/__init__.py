@@ -25,6 +25,10 @@ Writing handlers, in short:
   OutcomeUnknown("why")` says that nobody knows whether it happened.
 - At its time limit a handler is cancelled. A thread cannot be: it keeps its place until it ends, so look at
   `ctx.time_left`. Let a cancellation through: what a handler returns after one is not committed.
+- `step(…, on_lapse="hold")` is for an effect outside that must not be repeated unseen: a lost worker, a time limit or a
+  cancellation then leaves the job to a person instead of the next worker.
+
+`demos/README.md` has an app that shows all of it, and what becomes of its jobs.
 """
 
 from workers.app import App
