@@ -77,7 +77,11 @@ def index_text(ctx: Any, *, huge_bytes: int) -> dict[str, Any]:
     contents = ctx.effect("extract")
     ctx.execute(COUNT, (ctx.job, path))
     if isinstance(found, Skipped):
-        ctx.execute(DOCUMENT, (path, ctx.digest, found.cause.value, found.detail, *[None] * 7))
+        row = (path, ctx.digest, found.cause.value, found.detail, *[None] * 7)
+        if found.cause == Cause.CHANGED:
+            ctx.execute(ADDED, row)
+            return _skipped(found)
+        ctx.execute(DOCUMENT, row)
         ctx.execute("delete from library_text where rowid = (select id from library_document where path = ?)", (path,))
         return _skipped(found)
     counts = (contents["words"], len(contents["headings"]), len(contents["links"]))
@@ -92,7 +96,8 @@ def word_statistics(ctx: Any, *, huge_bytes: int, most: int) -> dict[str, Any]:
     """`{distinct, mean_length, common}` of the file's words, or why it was skipped."""
     found = _again(ctx, huge_bytes, "index")
     if isinstance(found, Skipped):
-        ctx.execute("delete from library_statistics where path = ?", (ctx.payload["path"],))
+        if found.cause != Cause.CHANGED:
+            ctx.execute("delete from library_statistics where path = ?", (ctx.payload["path"],))
         return _skipped(found)
     counted = statistics(found.text, most)
     common = " ".join(word for word, _ in counted["common"])
@@ -100,15 +105,23 @@ def word_statistics(ctx: Any, *, huge_bytes: int, most: int) -> dict[str, Any]:
     return counted
 
 
-DOCUMENT = """
+# A file that changed under its job belongs to a newer job, which may have been here before: its row is left alone.
+CHANGED = Skipped(Cause.CHANGED, "it was written to while it was worked on: the next run takes it up")
+COLUMNS = """
 insert into library_document
   (path, definition, cause, detail, bytes, encoding, sha256, title, words, headings, links)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+ADDED = COLUMNS + "on conflict (path) do nothing"
+DOCUMENT = (
+    COLUMNS
+    + """
 on conflict (path) do update set
   definition = excluded.definition, cause = excluded.cause, detail = excluded.detail, bytes = excluded.bytes,
   encoding = excluded.encoding, sha256 = excluded.sha256, title = excluded.title, words = excluded.words,
   headings = excluded.headings, links = excluded.links
 """
+)
 TEXT = """
 insert or replace into library_text (rowid, title, body)
 select id, ?, ? from library_document where path = ?
@@ -137,13 +150,15 @@ DEFINITIONS = {"v1": V1, "v2": V2}
 
 def _again(ctx: Any, huge_bytes: int, before: str = "read") -> Document | Skipped:
     """The document that the first step saw, or why it was skipped there, in the step before, or now."""
+    found = read(path_of(ctx.payload["path"]), huge_bytes)
     for name in dict.fromkeys(("read", before)):
         earlier = ctx.effect(name)
         if "skipped" in earlier:
-            return Skipped(Cause(earlier["skipped"]), earlier["detail"])
-    found = read(path_of(ctx.payload["path"]), huge_bytes)
+            skipped = Skipped(Cause(earlier["skipped"]), earlier["detail"])
+            still = isinstance(found, Skipped) and found.cause == skipped.cause
+            return skipped if still or skipped.cause == Cause.CHANGED else CHANGED
     if isinstance(found, Document) and found.sha256 != ctx.effect("read")["sha256"]:
-        return Skipped(Cause.CHANGED, "it was written to while it was worked on: the next run takes it up")
+        return CHANGED
     return found
 
 

@@ -11,9 +11,12 @@ import anyio
 import pytest
 from rich.console import Console
 
-from demos.library.app import HUGE_BYTES
+from demos.library.app import DEFINITIONS, HUGE_BYTES, app
+from demos.library.find import admission, walk
+from demos.library.read import Skipped, read
 from demos.library.run import library, look_up
 from demos.scenarios.gate import environment
+from runtime.protocol.records import Worker
 from runtime.store.store import Store
 
 FILES = 30
@@ -120,3 +123,43 @@ async def test_killed_again_and_again_it_finishes_the_rest_and_indexes_nothing_t
         db, "select count(*), count(distinct job || ' ' || step) from keepstep_effect"
     )
     assert effects == steps == 33 * 3 + 33 * 4
+
+
+@pytest.mark.parametrize("before", ["# Old\n", ""], ids=["usable before", "empty before"])
+async def test_a_job_of_a_killed_run_never_takes_what_a_newer_one_indexed_out_of_the_index(
+    tmp_path: Path, before: str
+) -> None:
+    place, db = tmp_path / "shelf", tmp_path / "library.db"
+    place.mkdir()
+    (place / "a.md").write_text(before)
+    async with await Store.open(db) as store:
+        await _left_in_flight_after_its_first_step(store, place)
+    (place / "a.md").write_text("# New walrus\n")
+    code, said = await work(place, db, "v2")
+    assert code == 0
+    assert "2 jobs wrote to the index 2 times; it has 1 rows for 1 different paths" in said
+    ((cause, title),) = await rows(db, "select cause, title from library_document")
+    assert (cause, title) == (None, "New walrus")
+    ((found, counted),) = await rows(
+        db, "select (select count(*) from library_text), (select count(*) from library_statistics)"
+    )
+    assert (found, counted) == (1, 1)
+
+
+async def _left_in_flight_after_its_first_step(store: Store, place: Path) -> None:
+    """What a kill in the second step leaves: a claim whose lease ends only after the next run's jobs are done."""
+    manifest = DEFINITIONS["v2"]
+    await app.prepare(store)
+    await store.switch(manifest.digest, 1)
+    (file,) = walk(str(place))
+    await store.admit_many([admission(app.name, "v2", str(place), file)])
+    gone = Worker("gone", {manifest.digest: manifest})
+    (first,) = (await store.claim(1, gone)).claims
+    effect = read(place / "a.md", HUGE_BYTES)
+    value = (
+        {"skipped": effect.cause.value, "detail": effect.detail}
+        if isinstance(effect, Skipped)
+        else {"bytes": effect.size_bytes, "sha256": effect.sha256, "encoding": effect.encoding}
+    )
+    assert (await store.commit_step(first.token, value, worker=gone)).verdict == "advanced"
+    assert len((await store.claim(1, gone)).claims) == 1
