@@ -155,7 +155,7 @@ async def _left_in_flight_after_its_first_step(store: Store, place: Path) -> Non
     await store.admit_many([admission(app.name, "v2", str(place), file)])
     gone = Worker("gone", {manifest.digest: manifest})
     (first,) = (await store.claim(1, gone)).claims
-    effect = read(place / "a.md", HUGE_BYTES)
+    effect = read(str(place / "a.md"), HUGE_BYTES)
     value = (
         {"skipped": effect.cause.value, "detail": effect.detail}
         if isinstance(effect, Skipped)
