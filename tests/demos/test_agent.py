@@ -18,12 +18,12 @@ PROMISES = [
     "anna-1, turn 2 → count_lines: ",
     "anna-1, turn 3 → calculate: ",
     "anna-1, turn 4 → nothing is left to do",
-    "jobs show ben-1 → ready at step 5, has looked 3 times",
+    " at step 5, has looked ",
     "jobs show anna-2 → ready at step 0, behind anna-1",
     "(v2) → switched",
     "admit carl-1 → accepted, v2",
     "anna-1 keeps the list it was accepted with → v1",
-    "→ refused: 5 of its steps are committed",
+    "→ refused: ",
     "→ migrated",
     "carl-1, approval → approved by a simulated person",
     "→ quarantined at step 7: outcome unknown: no reply to the delivery of ben-1",
@@ -36,7 +36,7 @@ PROMISES = [
 AGAIN = [
     "admit anna-1 → replay, v1",
     "new questions go to v2 → since an earlier telling",
-    "→ refused: the job is done",
+    "→ refused: the job is ",
     "ben-1: done under v1, 8 steps → the press says 'known', printed 1×",
 ]
 
