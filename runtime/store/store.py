@@ -274,13 +274,20 @@ class Store(Operators):
     ) -> tuple[Mapping[str, Answers], Claims | None]:
         """A worker pool's turn: outcomes, then a claim, in one transaction. Answers by verb, in the order given.
 
-        A verb whose request failed as a whole has that exception for every item.
+        A verb whose request failed as a whole has that exception for every item. A caller that is cancelled takes
+        nothing: what has not started is withdrawn, claims that nobody takes are released.
         """
         groups = {"commit_step": commits, "fail": failures, "release": releases, "quarantine": quarantines}
         requests = {verb: self._submit(verb, items, None) for verb, items in groups.items() if items}
         asked = self._submit("claim", [claim], None) if claim is not None else None
-        answers = {verb: cast(Answers, await request.outcome()) for verb, request in requests.items()}
-        claims = cast(Claims, (await asked.answers())[0]) if asked is not None else None
+        try:
+            answers = {verb: cast(Answers, await request.outcome()) for verb, request in requests.items()}
+            claims = cast(Claims, (await asked.answers())[0]) if asked is not None else None
+        except BaseException:
+            for request in (*requests.values(), asked):
+                if request is not None:
+                    request.abandon()
+            raise
         return answers, claims
 
 

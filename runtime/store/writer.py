@@ -1,8 +1,9 @@
 """Group commit: one coroutine takes every request that waits, runs them as one unit on the connection's thread, and
 answers only after the commit.
 
-A caller that is cancelled merely stops listening; a request that has not started by then is withdrawn. This coroutine
-lives in no task group: no caller's cancellation may reach it, and it ends by being told to.
+A caller that is cancelled merely stops listening; a request that has not started by then is withdrawn, and claims that
+nobody takes are released. This coroutine lives in no task group: no caller's cancellation may reach it, and it ends by
+being told to.
 """
 
 import asyncio
@@ -23,9 +24,16 @@ log = logging.getLogger("keepstep.store")
 class Request:
     """One caller's items for one verb."""
 
-    __slots__ = ("_waiting", "error", "future", "items", "now", "results", "verb")
+    __slots__ = ("_give_back", "_waiting", "error", "future", "items", "now", "results", "verb")
 
-    def __init__(self, verb: str, items: Sequence[Any], now: int | None, future: "asyncio.Future[None]") -> None:
+    def __init__(
+        self,
+        verb: str,
+        items: Sequence[Any],
+        now: int | None,
+        future: "asyncio.Future[None]",
+        give_back: "Callable[[Request], None] | None" = None,
+    ) -> None:
         self.verb = verb
         self.items = items
         self.now = now
@@ -33,6 +41,7 @@ class Request:
         self.results: list[Any] = []
         self.error: BaseException | None = None
         self._waiting = [True]
+        self._give_back = give_back
 
     def start(self) -> bool:
         """Whether it is to be run now; a withdrawn request is not, a started one cannot be withdrawn any more."""
@@ -46,9 +55,19 @@ class Request:
         try:
             await self.future
         except asyncio.CancelledError:
-            self.start()
+            self.abandon()
             raise
+        self._give_back = None
         return self.results
+
+    def abandon(self) -> None:
+        """Nobody listens any more: withdrawn if it has not started; an answer that is there already is given back."""
+        self.start()
+        if not self.future.done():
+            self.future.cancel()
+        elif not self.future.cancelled() and self._give_back is not None:
+            self._give_back(self)
+        self._give_back = None
 
     async def outcome(self) -> list[Any]:
         """As `answers`, with an exception that failed the request in the place of every item."""
@@ -86,7 +105,10 @@ class Writer:
             raise CommitUnknown(f"this process no longer serves the store: {self.failed}") from self.failed
         if self._closing:
             raise StoreClosed("the store is closed: open it anew")
-        request = Request(verb, items, now, asyncio.get_running_loop().create_future())
+        return self._enqueue(verb, items, now)
+
+    def _enqueue(self, verb: str, items: Sequence[Any], now: int | None) -> Request:
+        request = Request(verb, items, now, asyncio.get_running_loop().create_future(), self._give_back)
         self._waiting.append(request)
         self._wake.set()
         return request
@@ -155,6 +177,5 @@ class Writer:
         ]
         if orphans:
             log.info("released %d claims whose receiver has gone", len(orphans))
-            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(Request("release", orphans, request.now, future))
-            self._wake.set()
+            # at the stored tick: a logical clock may have moved on since the claim
+            self._enqueue("release", orphans, None)

@@ -1,6 +1,9 @@
 """Group commit: callers joined into one transaction do not feel each other (contract §2)."""
 
+import asyncio
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -100,6 +103,54 @@ async def test_claims_whose_receiver_has_gone_are_withdrawn_or_released(here: Wo
             await anyio.lowlevel.checkpoint()
     assert await here.event("b1") == "accepted"
     assert await here.fields("a1", "state", "attempts") == ["ready", 0]
+
+
+async def settled(here: World) -> tuple[str, Callable[[], Coroutine[Any, Any, object]]]:
+    """A job in flight, another that is ready, and a pool's turn that commits the first and claims the second."""
+    await here.define(RELAY)
+    await here.event("a1")
+    first = await here.take(W1)
+    await here.event("b1")
+    commit, request = Commit(first.token, 1, W1), ClaimRequest(1, W1)
+    return first.token.job, lambda: here.store.settle(commits=[commit], claim=request)
+
+
+async def flying(here: World) -> set[str]:
+    """Who is in flight once everything that was handed over is served."""
+    for _ in range(3):
+        await here.store.register(RELAY)
+    return {record.id for record in await here.store.jobs(state="inflight")}
+
+
+@pytest.mark.parametrize("steps", range(0, 30, 3))
+async def test_a_pools_turn_that_is_cancelled_leaves_no_claim_that_nobody_holds(here: World, steps: int) -> None:
+    first, turn = await settled(here)
+    async with anyio.create_task_group() as group:
+        group.start_soon(turn)
+        for _ in range(steps):
+            await anyio.lowlevel.checkpoint()
+        group.cancel_scope.cancel()
+    assert await flying(here) - {first} == set()
+
+
+async def test_answers_that_are_there_when_the_caller_is_cancelled_are_given_back(here: World) -> None:
+    first, turn = await settled(here)
+    task = asyncio.current_task()
+    assert task is not None
+
+    def cancel() -> None:
+        """In the one round of the loop in which the answer is there and its caller has not run yet."""
+        task.cancel()
+
+    for call in (turn, lambda: here.store.claim(1, W1)):
+        stop = here.store.subscribe(cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await call()
+        stop()
+        task.uncancel()
+        assert await flying(here) == set()
+    assert await here.fields(first, "state") == ["done"]
+    assert await here.fields("b1", "state", "attempts") == ["ready", 0]
 
 
 async def test_a_turn_that_another_process_keeps_is_busy_and_nothing_is_written(tmp_path: Path) -> None:
