@@ -4,13 +4,15 @@ from typing import NamedTuple
 
 
 class Mutant(NamedTuple):
-    """One clause broken: in `file`, `old` (which stands there exactly once) becomes `new`; `tests` must then fail."""
+    """One clause broken: in `file`, `old` (which stands there exactly once) becomes `new`; of the tests in `at` those
+    named `tests` (as pytest's -k takes it) must then fail."""
 
     clause: str
     file: str
     old: str
     new: str
     tests: str
+    at: str = "tests/conformance"
 
 
 LIFECYCLE = "runtime/protocol/lifecycle.py"
