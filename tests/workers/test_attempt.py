@@ -243,3 +243,12 @@ async def test_the_log_names_job_flow_step_generation_and_handler(caplog: pytest
         "generation": 7,
         "handler": "boom",
     }
+
+
+@pytest.mark.parametrize(
+    ("error", "level"), [(ValueError("bad"), "WARNING"), (Quarantine("no"), "ERROR"), (Retry("1s", "not yet"), "INFO")]
+)
+async def test_a_wished_wait_is_no_warning(error: Exception, level: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="keepstep.worker"):
+        await outcome_of(raising(error))
+    assert [record.levelname for record in caplog.records] == [level]
