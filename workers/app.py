@@ -73,7 +73,8 @@ class App:
         check_manifest(manifest)
         marked = self._marked.get(manifest.name)
         if current and marked is not None and marked.digest != manifest.digest:
-            raise InvalidValue("manifest.current", f"workflow {manifest.name!r} has a current one already: mark only one")
+            told = f"workflow {manifest.name!r} has a current manifest already: mark only one"
+            raise InvalidValue("manifest.current", told)
         if current:
             self._marked[manifest.name] = manifest
         if all(known.digest != manifest.digest for known in self.manifests):
