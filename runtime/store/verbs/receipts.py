@@ -32,7 +32,7 @@ def with_receipts(
     tx: Transaction, items: Sequence[Item], judge: Callable[[Item], Answer]
 ) -> list[Answer | ItemError]:
     """Judge the items in order; an item whose command id is known is not judged again."""
-    ids = [item.command_id for item in items if item.command_id is not None]
+    ids = [item.command_id for item in items if isinstance(item.command_id, str)]
     stored: dict[str, tuple[str, str, str]] = {}
     if ids:
         rows = tx.rows("transaction.receipts", {"ids": json.dumps(ids)})
@@ -79,9 +79,10 @@ def _answer(
 
 
 def _arguments(item: Any) -> str:
-    fields = msgspec.to_builtins(item)
+    # what is no value at all is refused by the verb; here it is merely another argument
+    fields = msgspec.to_builtins(item, enc_hook=repr)
     kept = {name: value for name, value in fields.items() if name not in ("command_id", "actor")}
-    return json.dumps(kept, sort_keys=True)
+    return json.dumps(kept, sort_keys=True, default=repr)
 
 
 def audit_row(
