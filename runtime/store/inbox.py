@@ -16,10 +16,11 @@ from typing import Any, TypeVar
 from anyio import CancelScope
 
 from runtime.protocol.canonical import check_integer, decode
-from runtime.protocol.errors import ItemError, StoreBusy, StoreClosed, StoreError
+from runtime.protocol.errors import CommitUnknown, ItemError, StoreBusy, StoreClosed, StoreError
 from runtime.protocol.receive import LEAST_DELTA, MOST_DELTA, Delivery, Message, Receipt, check_delivery
 from runtime.store import points, statements
-from runtime.store.sqlite import Connection, Files, named, open_writer, unknown
+from runtime.store.group import commit, roll_back
+from runtime.store.sqlite import Connection, Files, named, open_writer
 from runtime.store.turnstile import Turnstile
 from runtime.store.upgrade import upgrade
 from runtime.store.verbs.receive import receive
@@ -187,8 +188,7 @@ class Inbox:
                 result = change()
                 points.reach("receive.before_commit")
             except BaseException as error:
-                if raw.in_transaction:
-                    raw.execute("rollback")
+                roll_back(raw, error)
                 if isinstance(error, sqlite3.Error):
                     raise named(error, f"{self._files.path}: the receiver's transaction was undone") from error
                 raise
@@ -202,11 +202,10 @@ class Inbox:
 
     def _commit(self, raw: sqlite3.Connection) -> None:
         try:
-            raw.execute("commit")
-        except sqlite3.Error as error:
-            failure = unknown(error)
+            commit(raw)
+        except CommitUnknown as failure:
             self._closed = failure
-            raise failure from error
+            raise
 
     def _deadline(self) -> float:
         return time.monotonic() + self._deadline_ms / 1000

@@ -8,6 +8,7 @@ import pytest
 
 from demos.scenarios.cases import UNITS, V1
 from runtime.protocol.errors import CommitUnknown, StoreFull
+from runtime.store.inbox import Inbox
 from runtime.store.sqlite import Raw
 from runtime.store.store import Store
 from tests.crash.invariants import check
@@ -65,3 +66,32 @@ async def test_a_disk_that_is_full_at_commit_is_no_unknown_outcome_and_the_store
         monkeypatch.undo()
         assert (await store.admit("points", "job", UNITS)).verdict == "accepted"
     assert check(tmp_path / "store.db") == []
+
+
+async def test_a_receivers_disk_that_is_full_at_commit_is_no_unknown_outcome_and_it_receives_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with await Inbox.open(tmp_path / "receiver.db") as inbox:
+        failing(monkeypatch, sqlite3.SQLITE_FULL, happened=False)
+        with pytest.raises(StoreFull, match="nothing was written"):
+            await inbox.receive("a1", "a", 1, {"delta": 10})
+        monkeypatch.undo()
+        assert (await inbox.receive("a1", "a", 1, {"delta": 10})).verdict == "accepted"
+        assert await inbox.totals() == {"a": 10}
+
+
+@pytest.mark.parametrize(("happened", "told"), [(True, "duplicate"), (False, "accepted")])
+async def test_an_error_out_of_a_receivers_commit_closes_it_and_identity_tells_after_reopening(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, happened: bool, told: str
+) -> None:
+    inbox = await Inbox.open(tmp_path / "receiver.db")
+    failing(monkeypatch, sqlite3.SQLITE_IOERR, happened=happened)
+    with pytest.raises(CommitUnknown, match="unknown"):
+        await inbox.receive("a1", "a", 1, {"delta": 10})
+    monkeypatch.undo()
+    with pytest.raises(CommitUnknown):
+        await inbox.receive("a2", "a", 2, {"delta": 10})
+    await inbox.close()
+    async with await Inbox.open(tmp_path / "receiver.db") as inbox:
+        assert (await inbox.receive("a1", "a", 1, {"delta": 10})).verdict == told
+        assert await inbox.totals() == {"a": 10}
