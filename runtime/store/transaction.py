@@ -192,12 +192,13 @@ class Transaction:
 
     def note(self, facts: Facts, what: str, why: str | None) -> None:
         """A row of history about a job as it is known now."""
-        row = (facts.id, facts.cursor, facts.generation, facts.worker, self.now, what, why)
+        row = (facts.id, facts.cursor, facts.generation, facts.worker, self.now, what, why, self.now)
         self._history.append(row)
 
     def refuse(self, facts: Facts, step: int, generation: int, worker: str | None, why: str) -> None:
         """A row of history about a refused write; repeats are counted in one row."""
-        self._refusals.append((facts.id, step, generation, self.worker(worker), self.now, why))
+        row = (facts.id, step, generation, self.worker(worker), self.now, why, self.now)
+        self._refusals.append(row)
 
     def flush(self) -> None:
         """Write history and refresh the flows that were touched, so that a following verb sees them."""

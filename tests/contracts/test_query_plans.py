@@ -11,7 +11,7 @@ from runtime.store.transaction import SQL
 
 HOT = ("claim", "commit_step", "admit", "fail", "release", "quarantine", "renew", "sweep", "transaction")
 ONE_ROW = {"keepstep_control"}
-PARAMETER = re.compile(r":(\w+)|\?(\d+)")
+PARAMETER = re.compile(r":(\w+)|\?")
 TEMPORARY = "USE TEMP B-TREE"
 # they sort no more rows than digests x limit, or flows x limit
 SORTING = {"claim.pick", "claim.more"}
@@ -32,9 +32,8 @@ def raw() -> Iterator[sqlite3.Connection]:
 def plan(raw: sqlite3.Connection, sql: str) -> list[str]:
     """The lines of a statement's plan."""
     found = PARAMETER.findall(sql)
-    names = {name: None for name, _ in found if name}
-    numbers = {number for _, number in found if number}
-    return [row[3] for row in raw.execute(f"explain query plan {sql}", names or [None] * len(numbers))]
+    values = {name: None for name in found if name} or [None] * len(found)
+    return [row[3] for row in raw.execute(f"explain query plan {sql}", values)]
 
 
 def scans(lines: list[str]) -> list[str]:

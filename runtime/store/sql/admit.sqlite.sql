@@ -17,14 +17,14 @@ from json_each(:names) t cross join keepstep_flow f on f.name = t.value and f.na
 
 -- name: new_flows
 insert into keepstep_flow (id, name, width, served, next_seq, unfinished, taken, job, next_definition)
-values (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?8);
+values (?, ?, ?, ?, ?, ?, 0, ?, ?);
 
 -- name: jobs
 insert into keepstep_job (id, key, flow, seq, accepted, definition, since, admitted_at)
-values (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?6);
+values (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: payloads
-insert into keepstep_payload (job, body) values (?1, ?2);
+insert into keepstep_payload (job, body) values (?, ?);
 
 -- name: grown
 update keepstep_flow set next_seq = t.value ->> 1, served = t.value ->> 2

@@ -6,7 +6,7 @@
 select id, manifest from keepstep_definition where id in (select value from json_each(:ids));
 
 -- name: effects
-insert into keepstep_effect (job, step, definition, at, generation, worker, value) values (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+insert into keepstep_effect (job, step, definition, at, generation, worker, value) values (?, ?, ?, ?, ?, ?, ?);
 
 -- name: advanced
 update keepstep_job set state = 0, cursor = cursor + 1, attempts = 0, due = null, lease = null, since = :now,

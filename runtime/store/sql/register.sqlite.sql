@@ -9,8 +9,8 @@ select digest, manifest from keepstep_definition where digest in (select value f
 select coalesce(max(id), 0) from keepstep_definition;
 
 -- name: definitions
-insert into keepstep_definition (id, digest, workflow, steps, manifest) values (?1, ?2, ?3, ?4, ?5);
+insert into keepstep_definition (id, digest, workflow, steps, manifest) values (?, ?, ?, ?, ?);
 
 -- name: steps
 insert into keepstep_step (definition, ix, name, budget, base, ceiling, lease, time_limit, hold)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+values (?, ?, ?, ?, ?, ?, ?, ?, ?);

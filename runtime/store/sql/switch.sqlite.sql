@@ -6,5 +6,5 @@
 select workflow, definition, revision from keepstep_route where workflow in (select value from json_each(:workflows));
 
 -- name: put
-insert into keepstep_route (workflow, definition, revision) values (?1, ?2, ?3)
+insert into keepstep_route (workflow, definition, revision) values (?, ?, ?)
 on conflict (workflow) do update set definition = excluded.definition, revision = excluded.revision;

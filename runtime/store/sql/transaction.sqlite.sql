@@ -62,20 +62,20 @@ select name, budget, base, ceiling, lease, time_limit, hold from keepstep_step w
 
 -- name: history
 insert into keepstep_history (job, step, generation, worker, at, what, why, last_at)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?5);
+values (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: refusals
 insert into keepstep_history (job, step, generation, worker, at, what, why, last_at)
-values (?1, ?2, ?3, ?4, ?5, 'refused', ?6, ?5)
+values (?, ?, ?, ?, ?, 'refused', ?, ?)
 on conflict (job, generation, why) where what = 'refused' do update set times = times + 1, last_at = excluded.last_at;
 
 -- name: audit
 insert into keepstep_audit (at, actor, verb, job, subject, before, after, reason, command_id)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+values (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: receipts
 select command_id, verb, arguments, outcome from keepstep_receipt
 where command_id in (select value from json_each(:ids));
 
 -- name: new_receipts
-insert into keepstep_receipt (command_id, verb, arguments, outcome) values (?1, ?2, ?3, ?4);
+insert into keepstep_receipt (command_id, verb, arguments, outcome) values (?, ?, ?, ?);

@@ -129,7 +129,7 @@ class Fold:
         if flow.added == 0:
             flow.first_job, flow.first_definition = job, definition.id
         now = self.tx.now
-        self.jobs.append((job, item.id, flow.id, flow.next_seq, definition.id, now))
+        self.jobs.append((job, item.id, flow.id, flow.next_seq, definition.id, definition.id, now, now))
         self.payloads.append((job, body))
         digest = definition.digest
         accepted = JobRecord(
