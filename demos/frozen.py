@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
-from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 
+import demos
 from demos.scenarios import GROUPS
 from runtime.store.store import Store
 
@@ -29,9 +29,14 @@ def plain(found: object) -> Any:
     return msgspec.json.decode(msgspec.json.encode(found))
 
 
+def place() -> Path:
+    """The file that holds the frozen result."""
+    return Path(demos.__path__[0]) / "results.json"
+
+
 def frozen() -> dict[str, Any]:
     """The frozen result."""
-    return dict(msgspec.json.decode(files("demos").joinpath("results.json").read_bytes()))
+    return dict(msgspec.json.decode(place().read_bytes()))
 
 
 def document(groups: Mapping[str, Any]) -> bytes:

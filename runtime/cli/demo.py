@@ -199,12 +199,14 @@ async def all_(
     check
         Compare field by field with what is frozen; the exit code is 1 if anything differs.
     output
-        Write the fresh result into this file.
+        Write the fresh result into this file; the frozen one is refused.
     rebaseline
         Replace what is frozen by the fresh result.
     """
     from demos import frozen
 
+    if output is not None:
+        _check_output(output, frozen.place())
     print(await frozen.versions())
     expected: dict[str, Any] = frozen.frozen()["groups"] if check else {}
     groups: dict[str, Any] = {}
@@ -224,9 +226,7 @@ async def all_(
     if output is not None:
         _write(output, frozen.document(groups))
     if rebaseline:
-        import demos
-
-        _write(Path(demos.__path__[0]) / "results.json", frozen.document(groups))
+        _write(frozen.place(), frozen.document(groups))
         print(f"{len(groups)} groups are frozen anew in results.json", file=sys.stderr)
     if check:
         print(f"{len(groups)} groups played, {different} differ from what is frozen")
@@ -241,6 +241,14 @@ async def _tell(tale: Any) -> None:
 
 def _real(path: Path) -> Path:
     return path.resolve()
+
+
+def _check_output(path: Path, kept: Path) -> None:
+    """Before minutes are spent: the file can be written, and is not what only `--rebaseline` replaces."""
+    if path.exists() and path.samefile(kept):
+        raise Stop(f"--output: {path} is the frozen file itself; name another, or replace it with --rebaseline")
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise Stop(f"--output: {path} cannot be written: a file in a directory that exists is expected")
 
 
 def _write(path: Path, data: bytes) -> None:
