@@ -1,11 +1,17 @@
 """commit_step: the token, the effect, the cursor (contract §6)."""
 
+import sqlite3
+from contextlib import closing
+
 from demos.scenarios import drain, migration, points, relay
 from demos.scenarios.relay import W1
-from demos.scenarios.world import RELAY, World, words
+from demos.scenarios.world import RELAY, World, step, words
+from runtime.protocol.manifest import Manifest
 from runtime.protocol.records import Commit, Token, Worker
 from runtime.store import faults
 from tests.conformance.conftest import Saw
+
+OTHER = Manifest("relay", "relay/2", (step("deliver", "deliver"),))
 
 
 async def test_r24_a_first_worker_that_comes_back_is_stale_and_the_new_round_is_not_touched(saw: Saw) -> None:
@@ -136,3 +142,18 @@ async def test_a_worker_with_another_manifest_under_the_same_digest_writes_nothi
     forged = Worker("forged", {points.D1: points.V2})
     assert (await here.error(here.store.commit_step(token, 1, worker=forged))).startswith("RegistryDamaged: ")
     assert await here.effects("old") == []
+
+
+async def test_v22_a_definition_that_is_not_even_text_any_more_stops_its_own_jobs_only(here: World) -> None:
+    await here.define(RELAY, OTHER)
+    await here.event("a1")
+    await here.store.switch(OTHER.digest, 1)
+    await here.event("b1")
+    worker = Worker.declaring("w", RELAY, OTHER)
+    first, second = await here.take(worker), await here.take(worker)
+    with closing(sqlite3.connect(here.queue)) as raw, raw:
+        raw.execute("update keepstep_definition set manifest = cast(x'ff' as text) where digest = ?", (RELAY.digest,))
+    answers = await here.store.commit_step_many([Commit(first.token, 1, worker), Commit(second.token, 1, worker)])
+    assert words(answers) == ["RegistryDamaged", "done"]
+    assert words(await here.store.register_many([RELAY, OTHER])) == ["RegistryDamaged", "known"]
+    assert await here.effects("a1") == []

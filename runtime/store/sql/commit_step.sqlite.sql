@@ -3,7 +3,7 @@
 -- uses: load_control facts refresh drop_flows refusals tally control
 
 -- name: registry
-select id, manifest from keepstep_definition where id in (select value from json_each(:ids));
+select id, cast(manifest as blob) from keepstep_definition where id in (select value from json_each(:ids));
 
 -- name: effects
 insert into keepstep_effect (job, step, definition, at, generation, worker, value) values (?, ?, ?, ?, ?, ?, ?);

@@ -3,7 +3,7 @@
 -- uses: load_control control
 
 -- name: known
-select digest, manifest from keepstep_definition where digest in (select value from json_each(:digests));
+select digest, cast(manifest as blob) from keepstep_definition where digest in (select value from json_each(:digests));
 
 -- name: last
 select coalesce(max(id), 0) from keepstep_definition;

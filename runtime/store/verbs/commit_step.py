@@ -40,8 +40,7 @@ class Fold:
         self.callbacks = Callbacks(tx, [item.token for item in items])
         ids = sorted({facts.definition for facts in self.callbacks.facts.values()})
         self.registry: dict[int, bytes] = {
-            id: text.encode()
-            for id, text in tx.rows("commit_step.registry", {"ids": json.dumps(ids)})  # noqa: A001
+            row[0]: row[1] for row in tx.rows("commit_step.registry", {"ids": json.dumps(ids)})
         }
         self.effects: list[tuple[object, ...]] = []
         self.advanced: list[int] = []

@@ -14,8 +14,8 @@ def register(tx: Transaction, items: Sequence[Manifest]) -> list[Answer | ItemEr
     """`registered` or `known`, with the digest; `RegistryDamaged` if the stored bytes are not the manifest's."""
     checked = [_checked(item) for item in items]
     digests = [manifest.digest for manifest in checked if isinstance(manifest, Manifest)]
-    known = {
-        digest: text.encode() for digest, text in tx.rows("register.known", {"digests": json.dumps(digests)})
+    known: dict[str, bytes] = {
+        row[0]: row[1] for row in tx.rows("register.known", {"digests": json.dumps(digests)})
     }
     answers: list[Answer | ItemError] = []
     new: list[Manifest] = []
