@@ -87,15 +87,26 @@ class _Part:
 
 
 def _item_by_item(raw: sqlite3.Connection, request: "Request", names: Names) -> None:
-    """A handler's write ended the transaction, or failed at COMMIT: whose it was shows item by item."""
+    """A handler's write ended the transaction, or failed at COMMIT: whose it was shows item by item.
+
+    What is everybody's in the middle of it is the answer to the rest only: the items before it are committed.
+    """
     results: list[Any] = []
     for item in request.items:
         part = _Part(request, item)
         try:
             _transact(raw, [part], names)
+        except CommitUnknown:
+            raise
+        except StoreError as error:
+            results.extend([error] * (len(request.items) - len(results)))
+            break
         except sqlite3.Error as error:
             if not item.writes or is_everybodys(error):
-                raise named(error, request.verb) from error
+                broken = named(error, request.verb)
+                broken.__cause__ = error
+                results.extend([broken] * (len(request.items) - len(results)))
+                break
             failed = WriteFailed(f"a write of the handler failed, and its transaction with it: {error}")
             failed.__cause__ = error
             results.append(failed)

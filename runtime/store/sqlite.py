@@ -234,8 +234,13 @@ def _set_reader_pragmas(raw: sqlite3.Connection) -> None:
 
 
 def is_everybodys(error: sqlite3.Error) -> bool:
-    """Whether an error is of the lock, the disk or the file, and so of everybody in the transaction."""
-    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in EVERYBODYS
+    """Whether an error is of the lock, the disk or the file, and so of everybody in the transaction.
+
+    A virtual table that calls itself malformed, as a full-text table does when it is asked to take out what is not in
+    it, speaks of an app's own table and not of the file.
+    """
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    return code & 0xFF in EVERYBODYS and code != sqlite3.SQLITE_CORRUPT_VTAB
 
 
 def named(error: BaseException, doing: str) -> StoreError:

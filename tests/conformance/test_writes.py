@@ -1,5 +1,6 @@
 """A handler's own writes: they commit with the effect or not at all, and fail no neighbour (contract §6)."""
 
+import sqlite3
 from typing import Any
 
 import pytest
@@ -7,11 +8,13 @@ import pytest
 from demos.scenarios.relay import W1
 from demos.scenarios.world import RELAY, World, words
 from runtime.protocol.records import Admission, Commit, Token, Write
+from runtime.store.sqlite import Raw
 
 TABLES = """
 create table ledger (job text primary key, points integer not null check (points >= 0)) strict;
 create table late (job text references ledger (job) deferrable initially deferred) strict;
 create trigger wild before insert on ledger when new.points = 13 begin select raise(rollback, 'thirteen'); end;
+create virtual table words using fts5 (text, content = '');
 """
 GOOD = Write("insert into ledger values (?, ?)", ("fine", 1))
 
@@ -50,6 +53,7 @@ BAD = {
     "the engine's table read": [Write("insert into ledger select key, 1 from keepstep_job")],
     "missing parameters": [Write("insert into ledger values (?, ?)", ("x",))],
     "a parameter of no type": [Write("insert into ledger values (?, ?)", ("x", object()))],
+    "a virtual table": [Write("insert into words (words, rowid, text) values ('delete', 7, 'never there')")],
     "an integer too large": [Write("insert into ledger values (?, ?)", ("x", 2**64))],
 }
 
@@ -93,6 +97,31 @@ async def test_a_constraint_that_is_judged_at_commit_fails_its_own_item_only(her
     assert words(await here.store.commit_step_many(items)) == ["done", "WriteFailed", "done"]
     assert await rows(here) == [("fine", 1)]
     assert await here.store.query("select * from late") == []
+
+
+async def test_a_lock_lost_between_items_is_the_answer_to_the_rest_and_not_to_what_is_committed(
+    here: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, third = await three(here)
+    late = Write("insert into late values ('nobody')")
+    items = [Commit(first, 1, W1, [GOOD]), Commit(second, 1, W1, [late]), Commit(third, 1, W1)]
+    begun = 0
+
+    def execute(self: Raw, sql: str, *values: Any) -> sqlite3.Cursor:
+        nonlocal begun
+        if sql == "begin immediate":
+            begun += 1
+            # twice as a batch, then the first item by itself
+            if begun == 4:
+                error = sqlite3.OperationalError("database is locked")
+                error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+                raise error
+        return sqlite3.Connection.execute(self, sql, *values)
+
+    monkeypatch.setattr(Raw, "execute", execute)
+    answers: list[Any] = [*(await here.store.commit_step_many(items))]
+    assert words(answers) == ["done", "StoreBusy", "StoreBusy"]
+    assert words(await here.store.commit_step_many(items)) == ["stale", "WriteFailed", "done"]
 
 
 async def test_rows_handed_over_with_admissions_fail_as_writes_too(here: World) -> None:
