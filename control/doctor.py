@@ -85,8 +85,8 @@ def _counters(facts: Examination) -> Iterator[Finding]:
 
 def _presence(facts: Examination) -> Iterator[Finding]:
     now_ms = time.time_ns() // 1_000_000
-    live = [seen for seen in facts.presence if seen.seen_at_ms >= now_ms - ALIVE_MS]
-    gone = [seen for seen in facts.presence if seen.seen_at_ms < now_ms - ALIVE_MS]
+    live = [seen for seen in facts.presence if abs(now_ms - seen.seen_at_ms) <= ALIVE_MS]
+    gone = [seen for seen in facts.presence if abs(now_ms - seen.seen_at_ms) > ALIVE_MS]
     names = ", ".join(f"{seen.worker} ({seen.host}, pid {seen.pid})" for seen in live)
     yield Finding("workers", "ok", f"live: {names}" if live else "no worker is live")
     dead = [seen for seen in live if seen.host == socket.gethostname() and not _runs(seen.pid)]

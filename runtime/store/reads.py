@@ -277,7 +277,7 @@ def _flow(row: Row) -> FlowRecord:
 
 def _presence(rows: Iterable[Row], wall_ms: int) -> tuple[Presence, ...]:
     return tuple(
-        Presence(*(*row[:5], tuple(decode(row[5])), row[6], wall_ms - row[4] <= GONE_AFTER_MS)) for row in rows
+        Presence(*(*row[:5], tuple(decode(row[5])), row[6], abs(wall_ms - row[4]) <= GONE_AFTER_MS)) for row in rows
     )
 
 

@@ -1,11 +1,16 @@
 """snapshot: one read transaction's photograph (contract §11)."""
 
+import sqlite3
+from contextlib import closing
+
+import pytest
+
 from control.explain import why_drain
 from demos.scenarios import points
 from demos.scenarios.drain import W1, admit, ready
 from demos.scenarios.relay import W1 as RELAYING
 from demos.scenarios.world import RELAY, World
-from runtime.store.explain import coverage
+from runtime.store.explain import coverage, explain
 
 
 async def test_a_snapshot_says_when_it_was_taken_and_counts_jobs_by_state(here: World) -> None:
@@ -35,6 +40,22 @@ async def test_v14_coverage_names_a_definition_that_nobody_live_declares(here: W
     assert not any(row.stranded for row in await coverage(here.store))
     await here.store.withdraw("old")
     assert any(row.stranded for row in await coverage(here.store))
+
+
+@pytest.mark.parametrize(("passed_ms", "live"), [(1_000, True), (4_000, False), (-3_600_000, False)])
+async def test_a_worker_is_gone_three_seconds_after_its_last_beat_also_when_the_clock_has_gone_back(
+    here: World, passed_ms: int, live: bool
+) -> None:
+    await points.define(here)
+    await points.admit(here, "old")
+    await here.store.announce(points.ONLY_V1, host="here", pid=1, started_at_ms=0)
+    with closing(sqlite3.connect(here.queue)) as raw, raw:
+        raw.execute("update keepstep_presence set seen_at_ms = seen_at_ms - ?", (passed_ms,))
+    (worker,) = await here.store.workers()
+    assert worker.live is live
+    assert any(row.stranded for row in await coverage(here.store)) is not live
+    (blocker,) = (await explain(here.store)).blockers
+    assert blocker.cause == ("ready" if live else "undeclared")
 
 
 async def test_d07_the_explanation_names_the_held_job_its_worker_and_since_when(here: World) -> None:

@@ -2,13 +2,14 @@
 -- each unfinished job exactly one cause, so the counts by cause add up to the unfinished total.
 
 -- name: causes
--- params: now in the store's clock; alive_ms, the wall time after which a worker must have been heard of
+-- params: now in the store's clock; alive_ms, three seconds ago in wall time: a worker that lives was heard
+-- of within three seconds of now, before it or, where a clock went back, after it
 with
   live (id) as materialized (
     select distinct d.id
     from keepstep_presence p, json_each(p.digests) t
     join keepstep_definition d on d.digest = t.value
-    where p.seen_at_ms >= :alive_ms
+    where p.seen_at_ms between :alive_ms and :alive_ms + 6000
   ),
   unfinished as (
     select id, key, flow, seq, definition, state, due, lease, since, worker, reason, admitted_at, cursor, attempts, generation
@@ -51,7 +52,7 @@ group by c.cause, c.definition;
 select c.cause, c.key, d.workflow, c.flow_name, c.seq, d.digest, c.admitted_at, c.since, c.due, c.lease, c.reason,
   c.cursor, c.attempts, s.budget, s.name, c.generation, c.width, c.taken,
   w.name,
-  exists (select 1 from keepstep_presence p where p.worker = c.worker and p.seen_at_ms >= :alive_ms),
+  exists (select 1 from keepstep_presence p where p.worker = c.worker and p.seen_at_ms between :alive_ms and :alive_ms + 6000),
   case when c.cause = 'behind' then coalesce(
     (select h.key from keepstep_job h where h.id = c.next_job and h.id <> c.id),
     (select h.key from keepstep_job h where h.flow = c.flow and h.state in (3, 4) and h.seq < c.seq order by h.seq limit 1),
@@ -87,6 +88,6 @@ select d.digest, d.workflow,
   (select r.revision from keepstep_route r where r.definition = d.id),
   (select json_group_array(w.name) from keepstep_presence p, json_each(p.digests) x
     join keepstep_worker w on w.id = p.worker
-    where x.value = d.digest and p.seen_at_ms >= :alive_ms)
+    where x.value = d.digest and p.seen_at_ms between :alive_ms and :alive_ms + 6000)
 from keepstep_definition d
 order by d.id;

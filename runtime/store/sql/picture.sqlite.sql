@@ -4,7 +4,7 @@
 -- params: limit; alive_ms
 -- returns: jobs in flight, the longest lease first, and whether their worker lives
 select j.key, d.workflow, f.name, s.name, w.name, j.since, j.lease, j.attempts, j.state = 3,
-  exists (select 1 from keepstep_presence p where p.worker = j.worker and p.seen_at_ms >= :alive_ms)
+  exists (select 1 from keepstep_presence p where p.worker = j.worker and p.seen_at_ms between :alive_ms and :alive_ms + 6000)
 from (
   select * from keepstep_job where due is not null and state = 2
   union all
