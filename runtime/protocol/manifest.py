@@ -95,11 +95,13 @@ def check_manifest(manifest: Manifest) -> None:
         raise InvalidValue("manifest.format", "format 1 is expected")
     check_name(manifest.name, "manifest.name")
     check_name(manifest.abi, "manifest.abi")
-    if not manifest.steps:
-        raise InvalidValue("manifest.steps", "at least one step is expected")
+    if not isinstance(manifest.steps, (list, tuple)) or not manifest.steps:
+        raise InvalidValue("manifest.steps", "a list of at least one step is expected")
     names: set[str] = set()
     for index, step in enumerate(manifest.steps):
         place = f"manifest.steps[{index}]"
+        if not isinstance(step, Step):
+            raise InvalidValue(place, f"a step is expected, got {type(step).__name__}")
         check_step(step, place)
         if step.name in names:
             raise InvalidValue(f"{place}.name", f"the name {step.name!r} stands twice; step names are unique")

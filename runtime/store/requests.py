@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from runtime.protocol.errors import InvalidValue, ItemError, StoreClosed
+from runtime.protocol.manifest import Manifest
 from runtime.protocol.records import (
     Admission,
     Answer,
@@ -57,9 +58,16 @@ def misfit(verb: str, item: Any) -> InvalidValue | None:
         if not isinstance(found, inner):
             return InvalidValue(field, f"a {inner.__name__} is expected, got {type(found).__name__}")
     if isinstance(item, Commit) and not (
-        isinstance(item.writes, (list, tuple)) and all(isinstance(write, Write) for write in item.writes)
+        isinstance(item.writes, (list, tuple))
+        and all(isinstance(write, Write) and isinstance(write.sql, str) for write in item.writes)
     ):
         return InvalidValue("writes", "a list of Write(sql, params) is expected")
+    worker = getattr(item, "worker", None)
+    if isinstance(worker, Worker) and not (
+        isinstance(worker.manifests, Mapping)
+        and all(isinstance(manifest, Manifest) for manifest in worker.manifests.values())
+    ):
+        return InvalidValue("worker.manifests", "a mapping of digests to manifests is expected")
     return None
 
 

@@ -1,13 +1,14 @@
 """What is no item of a verb at all is an error in its place and fails no neighbour (contract §2, §13)."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from demos.scenarios.relay import W1
 from demos.scenarios.world import RELAY, World, words
 from runtime.protocol.errors import InvalidValue
-from runtime.protocol.records import Admission, Callback, Commit, Migration, Operation, Renewal, Switch
+from runtime.protocol.manifest import Manifest
+from runtime.protocol.records import Admission, Callback, Commit, Migration, Operation, Renewal, Switch, Worker, Write
 
 JUNK: dict[str, Any] = {"nothing": None, "text": "a1", "number": 7, "bytes": b"x", "set": {1}, "object": object()}
 
@@ -47,7 +48,11 @@ async def test_an_argument_that_is_no_value_fails_no_neighbour_under_a_command_i
     assert words(await here.store.quarantine_job_many(items))[1] == "quarantined"
 
 
-@pytest.mark.parametrize("writes", [True, 7, "insert", [("insert into t values (1)", ())], [None]], ids=repr)
+@pytest.mark.parametrize(
+    "writes",
+    [True, 7, "insert", [("insert into t values (1)", ())], [None], [Write(cast(str, 7))]],
+    ids=repr,
+)
 async def test_what_are_no_writes_is_the_commits_own_error(here: World, writes: Any) -> None:
     await here.define(RELAY)
     for name in ("a1", "b1"):
@@ -58,3 +63,21 @@ async def test_what_are_no_writes_is_the_commits_own_error(here: World, writes: 
     with pytest.raises(InvalidValue, match=r"writes: .*Write"):
         await here.store.commit_step(first.token, 1, worker=W1, writes=writes)
     assert await here.effects("a1") == []
+
+
+@pytest.mark.parametrize("manifests", [None, 7, {RELAY.digest: 7}], ids=repr)
+async def test_a_worker_that_declares_no_manifests_gets_an_error_of_its_own(here: World, manifests: Any) -> None:
+    await here.define(RELAY)
+    await here.event("a1")
+    claim = await here.take(W1)
+    bad = Worker("w9", manifests)
+    commits = [Commit(claim.token, 1, bad), Commit(claim.token, 1, W1)]
+    assert words(await here.store.commit_step_many(commits)) == ["InvalidValue", "done"]
+    with pytest.raises(InvalidValue, match="manifests"):
+        await here.store.claim(1, bad)
+
+
+@pytest.mark.parametrize("steps", [7, (7,), "ab", None], ids=repr)
+async def test_a_manifest_of_anything_but_steps_fails_no_neighbour(here: World, steps: Any) -> None:
+    answers = await here.store.register_many([Manifest(name="odd", abi="x/1", steps=steps), RELAY])
+    assert words(answers) == ["InvalidValue", "registered"]
