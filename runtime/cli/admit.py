@@ -187,14 +187,14 @@ def _item(place: str, text: str, common: Admission, app: "App | None") -> tuple[
     name = place
     try:
         if len(text) > 2 * MAX_BYTES:
-            raise InvalidValue(place, f"{len(text)} characters; at most {2 * MAX_BYTES} are read")
-        value = parse(text, place)
+            raise InvalidValue("item", f"{len(text)} characters; at most {2 * MAX_BYTES} are read")
+        value = parse(text, "item")
         if not isinstance(value, dict) or set(value) - set(FIELDS) or not {"id", "payload"} <= set(value):
-            raise InvalidValue(place, "an object with id and payload, and perhaps flow, width, workflow, is expected")
+            raise InvalidValue("item", "an object with id and payload, and perhaps flow, width, workflow, is expected")
         name = value["id"] if isinstance(value["id"], str) else place
         workflow = value.get("workflow") or common.workflow
         if not workflow:
-            raise InvalidValue(place, "a workflow is expected, in the line or before --jsonl")
+            raise InvalidValue("item", "a workflow is expected, in the line or before --jsonl")
         checked = _fitting(app, workflow, value["payload"])
     except ItemError as error:
         return name, error
