@@ -129,7 +129,9 @@ async def test_c95_claims_that_were_taken_away_leave_nothing_behind(
             await until(lambda: old_flights() == [], within_s=10)
     assert most <= JOBS
     assert calls == Counter({f"job-{n}": 2 for n in range(JOBS)})
-    named = Counter(record.__dict__.get("job") for record in caplog.records if "job" in record.__dict__)
+    # a busy machine may have the watchdog say something about one of them beside
+    told = [record for record in caplog.records if record.name == "keepstep.scheduler"]
+    named = Counter(record.__dict__["job"] for record in told if "job" in record.__dict__)
     assert set(named.values()) <= {1}
     jobs = await store.jobs(limit=JOBS)
     # claimed, recovered, claimed again
