@@ -6,13 +6,13 @@ everybody's and is never retried that way.
 
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.protocol.errors import CommitUnknown, StoreError, WriteFailed
 from runtime.store import points
 from runtime.store.sqlite import Files, is_everybodys, named, unknown
-from runtime.store.transaction import Names, Transaction
+from runtime.store.transaction import SWEEP_LIMIT, Names, Transaction
 from runtime.store.turnstile import Turnstile
 from runtime.store.verbs import ALONE, RANK, VERBS
 
@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 
 CHECKPOINT_BYTES = 16 * 1024 * 1024
 PINNED_STEP_BYTES = 4 * 1024 * 1024
+Begin = Callable[[sqlite3.Connection], Transaction]
 
 
 class Groups:
     """Runs groups of requests on one connection, each within one turn."""
 
-    def __init__(self, files: Files, *, deadline_ms: int) -> None:
+    def __init__(self, files: Files, *, deadline_ms: int, sweep_limit: int = SWEEP_LIMIT) -> None:
         self._files = files
         self._deadline_ms = deadline_ms
         self._turnstile = Turnstile(files.path)
         self._names = Names()
+        self._sweep_limit = sweep_limit
         self._checkpoint_bytes = CHECKPOINT_BYTES
 
     def run(self, raw: sqlite3.Connection, group: "Sequence[Request]") -> None:
@@ -52,14 +54,17 @@ class Groups:
         """Close the locks' descriptors."""
         self._turnstile.close()
 
+    def _begin(self, raw: sqlite3.Connection) -> Transaction:
+        return Transaction(raw, self._names, time.time_ns() // 1_000_000, sweep_limit=self._sweep_limit)
+
     def _run_started(self, raw: sqlite3.Connection, started: "list[Request]") -> None:
         for alone in (request for request in started if request.verb in ALONE):
-            _catch([alone], lambda requests: _run_alone(raw, requests[0], self._names))
+            _catch([alone], lambda requests: _run_alone(raw, requests[0], self._begin))
         together = [request for request in started if request.verb not in ALONE]
-        if together and not _catch(together, lambda requests: _transact(raw, requests, self._names)):
+        if together and not _catch(together, lambda requests: _transact(raw, requests, self._begin)):
             for request in together:
-                if not _catch([request], lambda requests: _transact(raw, requests, self._names)):
-                    _catch([request], lambda requests: _item_by_item(raw, requests[0], self._names))
+                if not _catch([request], lambda requests: _transact(raw, requests, self._begin)):
+                    _catch([request], lambda requests: _item_by_item(raw, requests[0], self._begin))
 
     def _bound_log(self, raw: sqlite3.Connection) -> None:
         """Keep the write-ahead file small; where a reader pins it, try again when it has grown."""
@@ -86,7 +91,7 @@ class _Part:
         self.results: list[Any] = []
 
 
-def _item_by_item(raw: sqlite3.Connection, request: "Request", names: Names) -> None:
+def _item_by_item(raw: sqlite3.Connection, request: "Request", begin: Begin) -> None:
     """A handler's write ended the transaction, or failed at COMMIT: whose it was shows item by item.
 
     What is everybody's in the middle of it is the answer to the rest only: the items before it are committed.
@@ -95,7 +100,7 @@ def _item_by_item(raw: sqlite3.Connection, request: "Request", names: Names) -> 
     for item in request.items:
         part = _Part(request, item)
         try:
-            _transact(raw, [part], names)
+            _transact(raw, [part], begin)
         except CommitUnknown:
             raise
         except StoreError as error:
@@ -148,10 +153,10 @@ def _may_be_split(error: BaseException, request: "Request") -> bool:
     return writes and isinstance(error, sqlite3.Error)
 
 
-def _transact(raw: sqlite3.Connection, requests: "Sequence[Request | _Part]", names: Names) -> None:
+def _transact(raw: sqlite3.Connection, requests: "Sequence[Request | _Part]", begin: Begin) -> None:
     raw.execute("begin immediate")
     try:
-        tx = Transaction(raw, names, time.time_ns() // 1_000_000)
+        tx = begin(raw)
         verbs = []
         for verb, now, members in _merged(tx, requests):
             verbs.append(verb)
@@ -169,7 +174,7 @@ def _transact(raw: sqlite3.Connection, requests: "Sequence[Request | _Part]", na
     commit(raw)
     for verb in verbs:
         points.reach(f"{verb}.after_commit")
-    names.learn(tx.found)
+    tx.names.learn(tx.found)
 
 
 def _merged(
@@ -211,10 +216,10 @@ def roll_back(raw: sqlite3.Connection, first: BaseException) -> None:
                 raise CommitUnknown(text) from first
 
 
-def _run_alone(raw: sqlite3.Connection, request: "Request", names: Names) -> None:
+def _run_alone(raw: sqlite3.Connection, request: "Request", begin: Begin) -> None:
     """What cannot join a group: a checkpoint, an app's own schema, rows that stand or fall with admissions."""
     if request.verb == "write":
-        _transact(raw, [request], names)
+        _transact(raw, [request], begin)
         return
     if request.verb == "checkpoint":
         raw.execute("pragma wal_checkpoint(truncate)").fetchall()

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from anyio import CancelScope
 
-from runtime.protocol.canonical import check_name
+from runtime.protocol.canonical import check_integer, check_name
 from runtime.protocol.errors import InvalidValue, NoSuchJob, StoreError
 from runtime.protocol.manifest import Manifest
 from runtime.protocol.records import (
@@ -36,6 +36,7 @@ from runtime.store.operators import Operators
 from runtime.store.reads import Watch
 from runtime.store.requests import Answers
 from runtime.store.sqlite import Files, open_reader, open_writer
+from runtime.store.transaction import SWEEP_LIMIT
 from runtime.store.upgrade import prepare
 from runtime.store.writer import Writer
 
@@ -55,8 +56,10 @@ class Store(Operators):
         create: bool = True,
         durability: str = "full",
         deadline_ms: int = 10_000,
+        sweep_limit: int = SWEEP_LIMIT,
     ) -> "Store":
         """Open a file; a missing one is created (0600) if `create`. `clock` and `store_id` count only at creation.
+        `sweep_limit`: how many due jobs one sweep moves at most, on the wall clock.
 
         Raises `UnsafePath`, `ForeignFile`, `NewerSchema`, `StoreBusy` or another `StoreError`; what is refused is left
         untouched. An existing store is never reset.
@@ -65,6 +68,7 @@ class Store(Operators):
             raise InvalidValue("clock", f"'wall' or 'logical' is expected, got {clock!r}")
         if store_id is not None:
             check_name(store_id, "store_id")
+        check_integer(sweep_limit, "sweep_limit", least=1)
         files = Files.check(path, create=create)
         try:
             connection = await open_writer(files, durability=durability, deadline_ms=deadline_ms)
@@ -77,7 +81,7 @@ class Store(Operators):
         except BaseException:
             await connection.close()
             raise
-        writer = Writer(connection, files, deadline_ms=deadline_ms)
+        writer = Writer(connection, files, deadline_ms=deadline_ms, sweep_limit=sweep_limit)
         writer.start()
         return cls(files, writer, reader, *identity)
 

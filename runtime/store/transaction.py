@@ -17,6 +17,7 @@ from runtime.protocol.lifecycle import Definition, Facts, Phase, Policy, occupie
 from runtime.store import points, statements
 
 SQL = statements.every()
+SWEEP_LIMIT = 1_000
 
 
 class Control(msgspec.Struct):
@@ -57,7 +58,7 @@ class Names:
 class Transaction:
     """What a verb works with. `verb` is the one that runs now; `now` its time."""
 
-    def __init__(self, raw: sqlite3.Connection, names: Names, wall_ms: int, *, sweep_limit: int = 1000) -> None:
+    def __init__(self, raw: sqlite3.Connection, names: Names, wall_ms: int, *, sweep_limit: int = SWEEP_LIMIT) -> None:
         self.raw = raw
         self.names = names
         self.found = Names()

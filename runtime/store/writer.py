@@ -80,9 +80,9 @@ class Request:
 class Writer:
     """The one writer of a connection."""
 
-    def __init__(self, connection: Connection, files: Files, *, deadline_ms: int) -> None:
+    def __init__(self, connection: Connection, files: Files, *, deadline_ms: int, sweep_limit: int) -> None:
         self._connection = connection
-        self._groups = Groups(files, deadline_ms=deadline_ms)
+        self._groups = Groups(files, deadline_ms=deadline_ms, sweep_limit=sweep_limit)
         self._waiting: deque[Request] = deque()
         self._wake = asyncio.Event()
         self._closing = False

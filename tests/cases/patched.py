@@ -16,7 +16,6 @@ from runtime.protocol.errors import StoreError
 from runtime.store import group
 from runtime.store.sqlite import Raw
 from runtime.store.store import Store
-from runtime.store.transaction import Names
 
 SLOW_S = 0.5
 
@@ -60,10 +59,10 @@ def slow_commit() -> None:
     """A disk on which it takes its time to commit a step."""
     transact = group._transact
 
-    def slowly(raw: sqlite3.Connection, requests: Sequence[Any], names: Names) -> None:
+    def slowly(raw: sqlite3.Connection, requests: Sequence[Any], begin: group.Begin) -> None:
         if any(request.verb == "commit_step" for request in requests):
             time.sleep(SLOW_S)
-        transact(raw, requests, names)
+        transact(raw, requests, begin)
 
     group._transact = slowly
 
