@@ -10,7 +10,7 @@ from cyclopts import App, Group
 from cyclopts.config import Env
 from cyclopts.exceptions import CycloptsError, MissingArgumentError, UnknownCommandError
 
-from runtime.cli.exits import Exit, code_of, foreseeable, line_of
+from runtime.cli.exits import Exit, code_of, foreseeable, line_of, nobody_reads
 
 HELP = """keepstep: jobs that are kept, step by step, in one SQLite file.
 
@@ -98,10 +98,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return Exit.INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.FAULT
     except (Exception, BaseExceptionGroup) as error:
+        if nobody_reads(error):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return Exit.FAULT
         cause = foreseeable(error)
         if cause is None:
             raise

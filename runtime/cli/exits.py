@@ -108,3 +108,10 @@ def foreseeable(error: BaseException) -> BaseException | None:
         found = [foreseeable(inner) for inner in error.exceptions]
         return found[0] if found and all(found) else None
     return error if isinstance(error, (Stop, KeepstepError)) else None
+
+
+def nobody_reads(error: BaseException) -> bool:
+    """Whether the reader of stdout has gone, also from within a group."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(nobody_reads(inner) for inner in error.exceptions)
+    return isinstance(error, BrokenPipeError)

@@ -86,6 +86,18 @@ def test_a_watched_status_elsewhere_is_a_line_for_every_look(cli: Cli) -> None:
         assert child.wait(timeout=20) == 0
 
 
+def test_a_watched_status_ends_quietly_when_nobody_reads_it_any_more(cli: Cli) -> None:
+    watch = ["status", "--watch", "-o", "jsonl", "--every", "10ms", "--db", str(cli.db)]
+    words = [sys.executable, "-m", "runtime", *watch]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.readline()
+        child.stdout.close()
+        assert child.stderr.read() == ""
+        assert child.wait(timeout=20) == 1
+
+
 def test_an_interrupted_drain_goes_on_and_the_command_says_so(cli: Cli) -> None:
     cli("admit", "points", "a", "--payload", "1", "--flow", "F")
     shown = Terminal("drain", "--wait", "--db", str(cli.db))
