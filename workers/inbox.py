@@ -5,6 +5,7 @@ from typing import Any
 
 import anyio
 
+from runtime.protocol.errors import CommitUnknown
 from runtime.protocol.receive import Delivery, Receipt, Received
 from runtime.store.inbox import Inbox
 
@@ -12,7 +13,10 @@ __all__ = ["Delivery", "Inbox", "InboxAt", "Receipt", "Received"]
 
 
 class InboxAt:
-    """A receiver that opens its file at the first delivery, in whichever process that happens."""
+    """A receiver that opens its file at the first delivery, in whichever process that happens.
+
+    After an unknown outcome the file is opened anew: the same delivery is then told `duplicate` if it had happened.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = path
@@ -26,7 +30,15 @@ class InboxAt:
         async with self._lock:
             if self._inbox is None:
                 self._inbox = await Inbox.open(self._path)
-        return await self._inbox.receive(event_id, flow, seq, body)
+            inbox = self._inbox
+        try:
+            return await inbox.receive(event_id, flow, seq, body)
+        except CommitUnknown:
+            async with self._lock:
+                if self._inbox is inbox:
+                    self._inbox = None
+                    await inbox.close()
+            raise
 
     async def close(self) -> None:
         """Close the file, if it was opened."""

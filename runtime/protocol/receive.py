@@ -99,6 +99,8 @@ def check_body(body: object, place: str = "body") -> int:
 
 def check_delivery(delivery: Delivery) -> Message:
     """A delivery as it is judged and kept; `InvalidValue` names the place of what is wrong with it."""
+    if not isinstance(delivery, Delivery):
+        raise InvalidValue("delivery", f"a Delivery is expected, got {type(delivery).__name__}")
     event_id = check_name(delivery.event_id, "event_id")
     flow = check_name(delivery.flow, "flow")
     seq = check_integer(delivery.seq, "seq", least=1)

@@ -8,6 +8,7 @@ from demos.scenarios.relay import W1
 from demos.scenarios.world import RELAY, World, words
 from runtime.protocol.errors import InvalidValue
 from runtime.protocol.manifest import Manifest
+from runtime.protocol.receive import Delivery, Receipt
 from runtime.protocol.records import Admission, Callback, Commit, Migration, Operation, Renewal, Switch, Worker, Write
 
 JUNK: dict[str, Any] = {"nothing": None, "text": "a1", "number": 7, "bytes": b"x", "set": {1}, "object": object()}
@@ -81,3 +82,13 @@ async def test_a_worker_that_declares_no_manifests_gets_an_error_of_its_own(here
 async def test_a_manifest_of_anything_but_steps_fails_no_neighbour(here: World, steps: Any) -> None:
     answers = await here.store.register_many([Manifest(name="odd", abi="x/1", steps=steps), RELAY])
     assert words(answers) == ["InvalidValue", "registered"]
+
+
+@pytest.mark.parametrize("kind", JUNK)
+async def test_what_is_no_delivery_fails_no_neighbour_of_its_batch(here: World, kind: str) -> None:
+    items = [JUNK[kind], Delivery("a1", "a", 1, {"delta": 5}), JUNK[kind]]
+    first, second, third = await here.inbox.receive_many(items)
+    assert isinstance(first, InvalidValue)
+    assert isinstance(third, InvalidValue)
+    assert isinstance(second, Receipt)
+    assert second.verdict == "accepted"

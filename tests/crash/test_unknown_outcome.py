@@ -12,6 +12,7 @@ from runtime.store.inbox import Inbox
 from runtime.store.sqlite import Raw
 from runtime.store.store import Store
 from tests.crash.invariants import check
+from workers.inbox import InboxAt
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, code: int, *, happened: bool) -> None:
@@ -95,3 +96,19 @@ async def test_an_error_out_of_a_receivers_commit_closes_it_and_identity_tells_a
     async with await Inbox.open(tmp_path / "receiver.db") as inbox:
         assert (await inbox.receive("a1", "a", 1, {"delta": 10})).verdict == told
         assert await inbox.totals() == {"a": 10}
+
+
+@pytest.mark.parametrize(("happened", "told"), [(True, "duplicate"), (False, "accepted")])
+async def test_a_relays_receiver_is_opened_anew_after_an_unknown_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, happened: bool, told: str
+) -> None:
+    receiver = InboxAt(tmp_path / "receiver.db")
+    assert (await receiver.receive("a1", "a", 1, {"delta": 10})).verdict == "accepted"
+    failing(monkeypatch, sqlite3.SQLITE_IOERR, happened=happened)
+    with pytest.raises(CommitUnknown, match="unknown"):
+        await receiver.receive("a2", "a", 2, {"delta": 5})
+    monkeypatch.undo()
+    assert (await receiver.receive("a2", "a", 2, {"delta": 5})).verdict == told
+    await receiver.close()
+    async with await Inbox.open(tmp_path / "receiver.db") as inbox:
+        assert await inbox.totals() == {"a": 15}
