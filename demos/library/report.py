@@ -1,10 +1,13 @@
 """What the library holds: the summary of its files, and the search. Reads of the app's own tables, then words."""
 
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+
+from demos.library.find import path_of, printable
 
 Query = Callable[[str, Sequence[Any]], Awaitable[list[tuple[Any, ...]]]]
 
@@ -72,7 +75,7 @@ async def search(query: Query, console: Console, words: str, *, folder: str, lim
 
 
 def _below(folder: str, path: str) -> str:
-    return path.removeprefix(folder.rstrip("/") + "/")
+    return printable(os.fsdecode(path_of(path)).removeprefix(folder.rstrip("/") + "/"))
 
 
 def expression(words: str) -> str:

@@ -102,6 +102,17 @@ async def test_search_ranks_and_shows_where(folder: Path, tmp_path: Path) -> Non
     assert "1 files match 'word7 common'" in said.getvalue()
 
 
+async def test_a_name_that_is_no_utf_8_is_found_under_its_place_in_the_folder(tmp_path: Path) -> None:
+    place, db = tmp_path / "shelf", tmp_path / "library.db"
+    place.mkdir()
+    (place / os.fsdecode(b"caf\xe9.md")).write_text("# Walrus\n")
+    assert (await work(place, db))[0] == 0
+    said = StringIO()
+    console = Console(file=said, soft_wrap=True, highlight=False)
+    await look_up(str(place), str(db), "walrus", out=console, err=console)
+    assert said.getvalue().startswith(" 1. caf\\xe9.md")
+
+
 @pytest.mark.timeout(120)
 async def test_killed_again_and_again_it_finishes_the_rest_and_indexes_nothing_twice(
     folder: Path, tmp_path: Path
