@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from runtime.protocol.records import Write
@@ -30,6 +31,21 @@ async def test_the_context_tells_job_step_and_parameters() -> None:
     manifest = app.manifest([("base", tell, {"per_unit": 2})])
     outcome = await worker(app).run(claim(manifest, {"units": 10}, attempt=2))
     assert commit(outcome).value == ["j1", "j1", "points", "f1", 3, "base", 2, 7, {"units": 10}, {"per_unit": 2}]
+
+
+async def test_the_payload_comes_as_the_shape_that_is_asked_for_or_fails_the_attempt() -> None:
+    class Points(msgspec.Struct):
+        units: int
+
+    app = App("points", abi="local/1")
+
+    @app.step
+    async def shaped(ctx: Context) -> int:
+        return ctx.payload_as(Points).units
+
+    manifest = app.manifest([("base", shaped)])
+    assert commit(await worker(app).run(claim(manifest, {"units": 10}))).value == 10
+    assert "units" in reason(await worker(app).run(claim(manifest, {"units": "ten"})))
 
 
 async def test_the_idempotency_key_is_the_same_in_every_attempt_and_differs_by_step_and_job() -> None:
