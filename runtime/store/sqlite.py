@@ -18,6 +18,7 @@ from runtime.store.guard import Guard
 
 FLOOR = (3, 40, 0)
 APPLICATION_ID = 0x4B535450
+BESIDE = ("-wal", "-shm", "-journal", "-queue", "-turn")
 Result = TypeVar("Result")
 EVERYBODYS = {
     sqlite3.SQLITE_BUSY,
@@ -94,6 +95,10 @@ class Files:
             except OSError as error:
                 raise UnsafePath(f"{found}: cannot be created ({error.strerror})") from None
         _check_file(found)
+        for suffix in BESIDE:
+            # what is not there is made in time, and what another process takes away meanwhile is no danger
+            with suppress(FileNotFoundError):
+                _check_file(Path(f"{found}{suffix}"))
         return cls(str(found))
 
     def remove_empty(self) -> None:

@@ -11,6 +11,7 @@ import pytest
 from demos.scenarios.relay import W1
 from demos.scenarios.world import RELAY, World
 from runtime.protocol.errors import ForeignFile, NewerSchema, StoreClosed, StoreError, UnsafePath
+from runtime.store.sqlite import BESIDE
 from runtime.store.store import Store
 
 
@@ -80,6 +81,31 @@ async def test_an_unsafe_path_is_refused_with_its_reason_and_left_untouched(tmp_
     with pytest.raises(UnsafePath, match=f"{path.name}|{folder}"):
         await Store.open(path)
     assert file.read_bytes() == before
+
+
+def place(kind: str, beside: Path, other: Path) -> None:
+    """Put something unsafe where a file beside the database belongs."""
+    beside.unlink(missing_ok=True)
+    other.touch(0o600)
+    if kind == "a symlink":
+        beside.symlink_to(other)
+    elif kind == "more than one link":
+        beside.hardlink_to(other)
+    elif kind == "writable":
+        beside.touch()
+        beside.chmod(0o622)
+    else:
+        beside.mkdir(0o700)
+
+
+@pytest.mark.parametrize("suffix", BESIDE)
+@pytest.mark.parametrize("kind", ["a symlink", "more than one link", "writable", "not a regular file"])
+async def test_what_lies_beside_the_database_is_held_to_the_same(tmp_path: Path, suffix: str, kind: str) -> None:
+    path, other = await made(tmp_path / "a.db"), tmp_path / "other"
+    place(kind, Path(f"{path}{suffix}"), other)
+    with pytest.raises(UnsafePath, match=rf"a\.db{suffix}: .*{kind}"):
+        await Store.open(path)
+    assert other.read_bytes() == b""
 
 
 async def test_a_sticky_folder_is_safe_and_a_new_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
