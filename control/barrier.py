@@ -18,6 +18,7 @@ from runtime.protocol.verdicts import Mode, Verdict
 
 DRAINING_LOOK_S = 0.5
 SHORTEST_LOOK_S = 0.05
+LAST_LOOK_S = 1.0
 NEAR_THE_END = 10
 
 log = logging.getLogger("keepstep.barrier")
@@ -73,6 +74,14 @@ class Barrier:
             else:
                 self._faults.succeeded()
             await self._wait()
+
+    async def end(self) -> None:
+        """The pool's last step is committed: look once more, since a pool that ends by itself may be the last one."""
+        with move_on_after(LAST_LOOK_S):
+            try:
+                await self._look()
+            except Exception as error:
+                log.warning("the barrier was not looked at once more: %s", error)
 
     async def _look(self) -> None:
         row = await self._desk.control()

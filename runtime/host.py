@@ -111,6 +111,7 @@ class Host:
                 group.start_soon(self._stopping)
                 self._on_ready()
                 await self._scheduler.run()
+                await self._warden.end()
             finally:
                 keeper.stop()
             group.cancel_scope.cancel()

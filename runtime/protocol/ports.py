@@ -44,3 +44,6 @@ class Warden(Protocol):
 
     def look(self) -> None:
         """Something may have changed: look soon."""
+
+    async def end(self) -> None:
+        """The pool's last step is committed: look once more. Never raises, never takes long."""

@@ -8,6 +8,7 @@ import pytest
 from anyio import create_task_group, fail_after
 
 from control.barrier import Barrier, Drained, Progress, drain
+from runtime.protocol.errors import StoreBusy
 from runtime.protocol.records import Admission, Answer
 from runtime.protocol.verdicts import Mode, Verdict
 from runtime.store.store import Store
@@ -47,6 +48,21 @@ async def test_a_drain_that_asked_for_it_is_paused_when_nothing_is_unfinished(st
         group.cancel_scope.cancel()
     (act, *_) = await store.audit()
     assert (act.verb, act.actor) == ("pause", "pool")
+
+
+async def test_a_last_look_that_fails_is_said_and_ends_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fails(*_: object, **__: object) -> None:
+        raise StoreBusy("locked")
+
+    await store.transition("drain", 0, pause_when_empty=True)
+    with monkeypatch.context() as planted:
+        planted.setattr(store, "transition", fails)
+        await Barrier(store).end()
+    assert "the barrier was not looked at once more: locked" in caplog.text
+    await Barrier(store).end()
+    assert (await store.control()).mode == Mode.PAUSED
 
 
 async def test_a_drain_that_did_not_ask_for_it_is_left_alone(store: Store) -> None:

@@ -81,6 +81,14 @@ async def test_a_backoff_waits_for_the_clock_that_is_moved_by_hand(store: Store)
     assert (await store.wait_done("a", timeout=5)).result == 1
 
 
+async def test_a_pool_that_ends_when_nothing_is_left_pauses_the_drain_that_asked_for_it(store: Store) -> None:
+    await app.admit(store, "j1", {"units": 10})
+    await store.transition("drain", 0, pause_when_empty=True)
+    await testing.run_until_idle(app, store)
+    control = await store.control()
+    assert (control.mode, control.version) == ("paused", 2)
+
+
 async def test_own_rows_and_admissions_are_written_together(store: Store) -> None:
     insert = "insert into ledger values (?, ?)"
     answers = await store.write([(insert, ("a", 1))], admit=[Admission("points", "a", {"units": 1})])
