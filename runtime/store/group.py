@@ -58,13 +58,18 @@ class Groups:
         return Transaction(raw, self._names, time.time_ns() // 1_000_000, sweep_limit=self._sweep_limit)
 
     def _run_started(self, raw: sqlite3.Connection, started: "list[Request]") -> None:
-        for alone in (request for request in started if request.verb in ALONE):
-            _catch([alone], lambda requests: _run_alone(raw, requests[0], self._begin))
+        alone = [request for request in started if request.verb in ALONE]
         together = [request for request in started if request.verb not in ALONE]
+        for place, request in enumerate(alone, 1):
+            _catch([request], lambda requests: _run_alone(raw, requests[0], self._begin))
+            if _stop(request, [*alone[place:], *together]):
+                return
         if together and not _catch(together, lambda requests: _transact(raw, requests, self._begin)):
-            for request in together:
+            for place, request in enumerate(together, 1):
                 if not _catch([request], lambda requests: _transact(raw, requests, self._begin)):
                     _catch([request], lambda requests: _item_by_item(raw, requests[0], self._begin))
+                if _stop(request, together[place:]):
+                    return
 
     def _bound_log(self, raw: sqlite3.Connection) -> None:
         """Keep the write-ahead file small; where a reader pins it, try again when it has grown."""
@@ -130,6 +135,15 @@ def _catch(requests: "Sequence[Request]", run: Any) -> bool:
             return False
         for request in requests:
             request.error = final
+    return True
+
+
+def _stop(request: "Request", rest: "Sequence[Request]") -> bool:
+    """After an unknown outcome nothing more is run: the rest is told so too."""
+    if not isinstance(request.error, CommitUnknown):
+        return False
+    for other in rest:
+        other.error = request.error
     return True
 
 

@@ -4,10 +4,11 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from demos.scenarios.cases import UNITS, V1
-from runtime.protocol.errors import CommitUnknown, StoreFull
+from runtime.protocol.errors import CommitUnknown, KeepstepError, StoreFull
 from runtime.store.inbox import Inbox
 from runtime.store.sqlite import Raw
 from runtime.store.store import Store
@@ -15,11 +16,13 @@ from tests.crash.invariants import check
 from workers.inbox import InboxAt
 
 
-def failing(monkeypatch: pytest.MonkeyPatch, code: int, *, happened: bool) -> None:
-    """Have COMMIT fail with this code, after or instead of being done."""
+def failing(monkeypatch: pytest.MonkeyPatch, code: int, *, happened: bool, times: int = 1_000) -> None:
+    """Have COMMIT fail with this code, so many times, after or instead of being done."""
+    left = [times]
 
     def execute(self: Raw, sql: str, *values: Any) -> sqlite3.Cursor:
-        if sql == "commit":
+        if sql == "commit" and left[0] > 0:
+            left[0] -= 1
             if happened:
                 sqlite3.Connection.execute(self, sql)
             error = sqlite3.OperationalError("the disk failed")
@@ -55,6 +58,32 @@ async def test_an_error_out_of_commit_is_an_unknown_outcome_and_identity_tells_a
         assert (await store.admit("points", "job", UNITS)).verdict == told
         assert await store.job("another") is None
     assert check(tmp_path / "store.db") == []
+
+
+async def test_after_an_unknown_outcome_nothing_more_of_its_group_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await Store.open(tmp_path / "store.db", clock="logical")
+    await store.register(V1)
+    await store.switch(V1.digest, 0, now=5)
+    failing(monkeypatch, sqlite3.SQLITE_IOERR, happened=False, times=1)
+    found: dict[str, str] = {}
+
+    async def admit(name: str, now: int) -> None:
+        try:
+            found[name] = str((await store.admit("points", name, UNITS, now=now)).verdict)
+        except KeepstepError as error:
+            found[name] = type(error).__name__
+
+    # the second one's earlier tick has the group run again one by one
+    async with anyio.create_task_group() as group:
+        for name, now in (("a", 5), ("b", 4), ("c", 5)):
+            group.start_soon(admit, name, now)
+    assert found == dict.fromkeys("abc", "CommitUnknown")
+    monkeypatch.undo()
+    await store.close()
+    async with await Store.open(tmp_path / "store.db") as store:
+        assert await store.jobs() == []
 
 
 async def test_a_disk_that_is_full_at_commit_is_no_unknown_outcome_and_the_store_is_served_on(
