@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator, Sequence
 
 from control.times import Clock
-from runtime.protocol.manifest import Manifest
+from runtime.protocol.canonical import digest
+from runtime.protocol.manifest import Manifest, manifest_from_bytes
 from runtime.protocol.records import Record
 from runtime.protocol.verdicts import OnLapse
 from runtime.store.doctor import Examination, examine
@@ -32,9 +33,10 @@ class Finding(Record, frozen=True):
 async def look_over(store: Store, *, grace_ms: int) -> list[Finding]:
     """Every check; a fault is something that must not be."""
     facts = await examine(store)
-    manifests = [manifest for _, manifest in await store.definitions()]
+    manifests = [manifest_from_bytes(data) for known, _, data in facts.registry if digest(data) == known]
     return [
         *_file(facts),
+        *_registry(facts),
         *_counters(facts),
         *_presence(facts),
         *_clock(facts),
@@ -63,6 +65,15 @@ def _file(facts: Examination) -> Iterator[Finding]:
         yield Finding("mode", "warning", f"mode {facts.mode:04o}: others can read payloads", f"chmod 600 {facts.path}")
     else:
         yield Finding("mode", "ok", f"mode {facts.mode:04o}, private")
+
+
+def _registry(facts: Examination) -> Iterator[Finding]:
+    damaged = [(known, workflow) for known, workflow, data in facts.registry if digest(data) != known]
+    for known, workflow in damaged:
+        text = f"definition {known[:12]} of workflow {workflow}: its bytes are not those that the digest was made of"
+        yield Finding("registry", "fault", text, "restore that row from a backup; until then its jobs stand still")
+    if not damaged:
+        yield Finding("registry", "ok", f"{len(facts.registry)} definitions, each with the bytes of its digest")
 
 
 def _counters(facts: Examination) -> Iterator[Finding]:

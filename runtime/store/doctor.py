@@ -19,7 +19,10 @@ class Seen(Record, frozen=True):
 
 
 class Examination(Record, frozen=True):
-    """The facts; judging them is the control's. Empty tuples are good news. Times in the store's clock."""
+    """The facts; judging them is the control's. Empty tuples are good news. Times in the store's clock.
+
+    `registry`: digest, workflow and the stored bytes of every definition.
+    """
 
     path: str
     mode: int
@@ -39,6 +42,7 @@ class Examination(Record, frozen=True):
     tally: tuple[str, ...]
     flows_wrong: int
     presence: tuple[Seen, ...]
+    registry: tuple[tuple[str, str, bytes], ...]
 
 
 async def examine(store: Reads) -> Examination:
@@ -76,4 +80,5 @@ def _examine(reader: Reader, path: str) -> Examination:
         ),
         flows_wrong=reader.rows("doctor.flows")[0][0],
         presence=tuple(Seen(*row) for row in reader.rows("doctor.presence")),
+        registry=tuple((digest, workflow, data) for digest, workflow, data in reader.rows("doctor.registry")),
     )

@@ -6,6 +6,8 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from control.doctor import Finding, look_over, settings
 from runtime.protocol.manifest import Manifest, Step
 from runtime.protocol.verdicts import OnLapse
@@ -85,3 +87,15 @@ async def test_a_reference_that_leads_nowhere_is_a_fault(store: Store) -> None:
     with closing(sqlite3.connect(store.path)) as other, other:
         other.execute("update keepstep_job set accepted = 99")
     assert level(await look_over(store, grace_ms=30_000), "references") == {"fault"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["replace(manifest, '\"budget\":', '\"budget\": ')", "'no JSON'", "cast(x'ff' as text)"],
+    ids=["other bytes", "no JSON", "no text"],
+)
+async def test_a_definition_whose_bytes_are_not_its_digests_is_a_fault(store: Store, change: str) -> None:
+    assert level(await look_over(store, grace_ms=30_000), "registry") == {"ok"}
+    with closing(sqlite3.connect(store.path)) as other, other:
+        other.execute("update keepstep_definition set manifest = " + change)
+    assert level(await look_over(store, grace_ms=30_000), "registry") == {"fault"}

@@ -39,3 +39,7 @@ where f.unfinished <> coalesce(j.n, 0);
 -- returns: worker, host, pid, when it was last heard of
 select w.name, p.host, p.pid, p.seen_at_ms from keepstep_presence p join keepstep_worker w on w.id = p.worker
 order by p.seen_at_ms desc;
+
+-- name: registry
+-- returns: digest, workflow, the bytes of the manifest as they stand
+select digest, workflow, cast(manifest as blob) from keepstep_definition order by id;
