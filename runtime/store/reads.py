@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+import msgspec
+
 from runtime.protocol.canonical import decode
-from runtime.protocol.errors import StoreClosed, WriteFailed
+from runtime.protocol.errors import InvalidValue, RegistryDamaged, StoreClosed, WriteFailed
 from runtime.protocol.lifecycle import Definition, Phase
 from runtime.protocol.manifest import Manifest, manifest_from_bytes
 from runtime.protocol.records import (
@@ -202,9 +204,12 @@ class Reads:
         return job_record(rows[0]) if rows else None
 
     async def definitions(self) -> list[tuple[str, Manifest]]:
-        """Every registered manifest with its digest, in the order of registration."""
+        """Every registered manifest with its digest, in the order of registration.
+
+        `RegistryDamaged` for one that cannot be read as a manifest.
+        """
         rows = await self.read(lambda reader: reader.rows("look.definitions"))
-        return [(digest, manifest_from_bytes(text)) for digest, text in rows]
+        return [(digest, _manifest(digest, data)) for digest, data in rows]
 
     async def query(self, sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> list[Row]:
         """Rows of a reading statement; anything that would write fails."""
@@ -290,3 +295,10 @@ def _counts(rows: Iterable[Row]) -> tuple[dict[str, int], dict[str, int]]:
         if state != Phase.DONE:
             unfinished[digest] = unfinished.get(digest, 0) + n
     return jobs, unfinished
+
+
+def _manifest(digest: str, data: bytes) -> Manifest:
+    try:
+        return manifest_from_bytes(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, InvalidValue) as error:
+        raise RegistryDamaged(digest) from error

@@ -1,8 +1,14 @@
 """register: definitions and their digests (contract §3)."""
 
+import sqlite3
+from contextlib import closing
+
+import pytest
+
 from demos.scenarios import definitions, points
 from demos.scenarios.points import D1, V1, V2
 from demos.scenarios.world import World, words
+from runtime.protocol.errors import RegistryDamaged
 from runtime.protocol.manifest import Manifest, Step
 from tests.conformance.conftest import Saw
 
@@ -51,3 +57,12 @@ async def test_register_works_in_every_mode(here: World) -> None:
     await here.store.transition("drain", 0)
     await here.store.transition("pause", 1)
     assert words(await here.store.register_many([V1])) == ["registered"]
+
+
+@pytest.mark.parametrize("stands", ["'no JSON'", "'{}'", "cast(x'ff' as text)"])
+async def test_a_row_that_is_no_manifest_any_more_is_named_when_definitions_are_read(here: World, stands: str) -> None:
+    await here.store.register(V1)
+    with closing(sqlite3.connect(here.store.path)) as other, other:
+        other.execute("update keepstep_definition set manifest = " + stands)
+    with pytest.raises(RegistryDamaged, match=D1):
+        await here.store.definitions()

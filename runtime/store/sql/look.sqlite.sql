@@ -72,7 +72,7 @@ where job = (select id from keepstep_job where key = :key) order by id limit :li
 select at, actor, verb, subject, before, after, reason, command_id from keepstep_audit order by id desc limit :limit;
 
 -- name: definitions
-select digest, manifest from keepstep_definition order by id;
+select digest, cast(manifest as blob) from keepstep_definition order by id;
 
 -- name: claimable
 select exists (
