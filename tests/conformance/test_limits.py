@@ -123,6 +123,12 @@ async def test_a_workers_id_is_a_name(here: World, kind: str) -> None:
     token = (await here.take(W1)).token
     worker = Worker(bad, W1.manifests)
     assert (await here.error(here.store.claim(1, worker))).startswith("InvalidValue: worker")
+    told = [
+        await here.error(here.store.announce(worker, host="here", pid=1, started_at_ms=0)),
+        await here.error(here.store.withdraw(bad)),
+    ]
+    assert [error[:20] for error in told] == ["InvalidValue: worker"] * 2
+    assert await here.store.workers() == ()
     if bad is not None:
         assert (await here.error(here.store.fail(token, "why", worker=bad))).startswith("InvalidValue: worker")
         assert (await here.error(here.store.renew(token, worker=bad))).startswith("InvalidValue: worker")

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
+from runtime.protocol.canonical import check_name
 from runtime.protocol.records import Worker
 from runtime.store.transaction import Transaction
 
@@ -14,8 +15,8 @@ def announce(tx: Transaction, items: Sequence[tuple[Worker, str, int, int]]) -> 
     """Say that these workers live: (worker, host, pid, started_at_ms)."""
     for worker, host, pid, started_at_ms in items:
         params = {
-            "worker": tx.worker(worker.id),
-            "host": host,
+            "worker": tx.worker(check_name(worker.id, "worker")),
+            "host": check_name(host, "host"),
             "pid": pid,
             "started_at_ms": started_at_ms,
             "now_ms": tx.wall_ms,
@@ -30,5 +31,5 @@ def announce(tx: Transaction, items: Sequence[tuple[Worker, str, int, int]]) -> 
 def withdraw(tx: Transaction, items: Sequence[str]) -> list[None]:
     """Say that these workers have ended."""
     for name in items:
-        tx.rows("presence.withdraw", {"worker": tx.worker(name)})
+        tx.rows("presence.withdraw", {"worker": tx.worker(check_name(name, "worker"))})
     return [None] * len(items)
