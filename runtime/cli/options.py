@@ -37,7 +37,12 @@ Limit = Annotated[int, Some, Parameter(name="--limit", help="At most so many.")]
 Reason = Annotated[str | None, Parameter(name="--reason", help="Why; it stays in the audit row.")]
 Actor = Annotated[str | None, Parameter(name="--as", help="Who acts, for the audit row. Default: your login name.")]
 CommandId = Annotated[
-    str | None, Parameter(name="--command-id", help="Makes repeating safe: the same id answers the first outcome.")
+    str | None,
+    Parameter(
+        name="--command-id",
+        help="Makes repeating safe: the same id and arguments answer the first outcome. Name what you saw too "
+        "(--if-version and the like): without it the present state is an argument, and that may have moved on.",
+    ),
 ]
 
 
