@@ -45,6 +45,13 @@ def test_its_own_test_passes(folder: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+def test_its_own_test_passes_inside_a_clone_that_has_pytest_alone(folder: Path) -> None:
+    shutil.copy(Path(SOURCE, "pyproject.toml"), folder.parent)
+    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:timeout", "-p", "no:xdist"]
+    ran = subprocess.run([*words, "test_myapp.py"], cwd=folder, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
 def test_it_works_jobs_from_the_command_line(folder: Path) -> None:
     def run(*words: str) -> str:
         command = [sys.executable, "-m", "runtime", *words, "--db", "myapp.db"]
