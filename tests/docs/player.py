@@ -1,7 +1,8 @@
 """Plays a page's blocks in a folder: files are written, commands run, what they print compared with what stands below.
 
 A `work` that would serve for ever runs in the background until the page says Ctrl-C, or the page ends. In what a page
-says is printed, `…` stands for anything, and spaces are as many as it likes.
+says is printed, `…` stands for anything, and spaces are as many as it likes. A command that ends with anything but 0 is
+broken, unless the page means to show that it is not answered.
 """
 
 import os
@@ -19,6 +20,8 @@ from tests.docs.page import ROOT, Block
 ENDS = ("--until-idle", "--drain")
 WRAPPER = '#!/bin/sh\nexec "{python}" "$@"\n'
 PATIENCE_S = 40
+# by exit code, how such an answer begins
+UNANSWERED = {3: "still draining", 5: "closed "}
 
 
 class Player:
@@ -64,8 +67,8 @@ class Player:
         elif block.language == "text":
             compare(block, self.printed)
 
-    def run(self, command: str) -> str:
-        """What a command prints, on stdout and stderr; the background's first line."""
+    def run(self, command: str, *, code: int = 0) -> str:
+        """What a command prints, on stdout and stderr; the background's first line. `code` is how it must end."""
         if " pip install " in command:
             return ""
         serves = "-m runtime work " in command and not any(flag in command for flag in ENDS)
@@ -78,6 +81,8 @@ class Player:
             assert process.stdout is not None
             return process.stdout.readline()
         said, _ = process.communicate(timeout=PATIENCE_S)
+        ended, shown = process.returncode, UNANSWERED.get(process.returncode)
+        assert ended == code or (shown is not None and shown in said), f"{command}: exit {ended}\n{said}"
         assert "Traceback" not in said, f"{command}\n{said}"
         return said
 

@@ -40,7 +40,8 @@ def test_the_first_app_works_when_it_is_pasted(tmp_path: Path) -> None:
         assert '"receipt for order-1: charged 25 EUR"' in player.run(
             ".venv/bin/python -m runtime jobs show order-1 --db shop.db"
         )
-        wrong = player.run(".venv/bin/python -m runtime admit orders order-2 --payload 1 --app shpo:app --db shop.db")
+        shpo = ".venv/bin/python -m runtime admit orders order-2 --payload 1 --app shpo:app --db shop.db"
+        wrong = player.run(shpo, code=2)
         assert "there is no module 'shpo'" in wrong
 
 
