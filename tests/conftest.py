@@ -1,4 +1,4 @@
-"""What holds for every test: asyncio is its event loop, since the store's driver knows no other; its time is limited."""
+"""What holds for every test: asyncio is its event loop, as the store's driver knows no other; its time is limited."""
 
 import os
 
