@@ -95,8 +95,10 @@ def check_manifest(manifest: Manifest) -> None:
         raise InvalidValue("manifest.format", "format 1 is expected")
     check_name(manifest.name, "manifest.name")
     check_name(manifest.abi, "manifest.abi")
-    if not isinstance(manifest.steps, (list, tuple)) or not manifest.steps:
-        raise InvalidValue("manifest.steps", "a list of at least one step is expected")
+    if not isinstance(manifest.steps, (list, tuple)):
+        raise InvalidValue("manifest.steps", f"a list of steps is expected, got {type(manifest.steps).__name__}")
+    if not manifest.steps:
+        raise InvalidValue("manifest.steps", "at least one step is expected")
     names: set[str] = set()
     for index, step in enumerate(manifest.steps):
         place = f"manifest.steps[{index}]"
