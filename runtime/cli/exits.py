@@ -20,7 +20,6 @@ from runtime.protocol.errors import (
     StoreBusy,
     StoreError,
     StoreFull,
-    UnsafePath,
 )
 from runtime.protocol.records import Answer
 from runtime.protocol.verdicts import Verdict
@@ -71,7 +70,6 @@ ERRORS: tuple[tuple[type[BaseException], Exit], ...] = (
 NEXT: tuple[tuple[type[BaseException], str], ...] = (
     (NoRoute, "`admit … --app MODULE:APP` or `work MODULE:APP` sets the first one, to the manifest marked current"),
     (HandlerMismatch, "nothing was started: mend the app and try again"),
-    (UnsafePath, "name another path, or make this one your own and private (`chmod go-w`)"),
     (StoreBusy, "another program holds the file's write lock: find it (`doctor` names live processes) and try again"),
     (StoreFull, "make room on the disk and try again; nothing was written"),
     (CommitUnknown, "look the job or the version up before doing it again (`jobs show`, `status`)"),

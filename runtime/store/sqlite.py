@@ -87,13 +87,14 @@ class Files:
         _check_folder(folder)
         if not os.path.lexists(found):
             if not create:
-                raise UnsafePath(f"{found}: no such file; create it with `python -m runtime db init --db {given}`")
+                make = f"python -m runtime db init --db {given}"
+                raise UnsafePath(f"{found}: no such file; check the path, or create it with `{make}`")
             try:
                 os.close(os.open(found, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
             except FileExistsError:
                 pass
             except OSError as error:
-                raise UnsafePath(f"{found}: cannot be created ({error.strerror})") from None
+                raise UnsafePath(f"{found}: cannot be created ({error.strerror}); name another path") from None
         _check_file(found)
         for suffix in BESIDE:
             # what is not there is made in time, and what another process takes away meanwhile is no danger
@@ -133,7 +134,8 @@ def _check_file(path: Path) -> None:
     }
     for cause, holds in causes.items():
         if holds:
-            raise UnsafePath(f"{path}: {cause}; a private regular file is expected")
+            todo = "make it your own and private (`chmod go-w`), or name another path"
+            raise UnsafePath(f"{path}: {cause}; a private regular file is expected: {todo}")
 
 
 async def open_writer(
