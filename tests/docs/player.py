@@ -19,6 +19,8 @@ from tests.docs.page import ROOT, Block
 
 ENDS = ("--until-idle", "--drain")
 WRAPPER = '#!/bin/sh\nexec "{python}" "$@"\n'
+# the next command begins in the folder where this one ended, as in a terminal
+STAYS = "\nended=$?; printf '\\0%s' \"$PWD\"; exit $ended"
 PATIENCE_S = 40
 # by exit code, how such an answer begins
 UNANSWERED = {3: "still draining", 5: "closed "}
@@ -28,7 +30,7 @@ class Player:
     """A folder with `.venv/bin/python`, and the workers that serve in it."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder = self._at = folder
         self.printed = ""
         self._workers: list[subprocess.Popen[str]] = []
         python = folder / ".venv" / "bin" / "python"
@@ -72,15 +74,17 @@ class Player:
         if " pip install " in command:
             return ""
         serves = "-m runtime work " in command and not any(flag in command for flag in ENDS)
-        words = ["bash", "-c", f"exec {command}" if serves else command]
+        words = ["bash", "-c", f"exec {command}" if serves else command + STAYS]
         process = subprocess.Popen(
-            words, cwd=self.folder, env=self._environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            words, cwd=self._at, env=self._environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
         if serves:
             self._workers.append(process)
             assert process.stdout is not None
             return process.stdout.readline()
         said, _ = process.communicate(timeout=PATIENCE_S)
+        said, _, place = said.rpartition("\0")
+        self._at = Path(place)
         ended, shown = process.returncode, UNANSWERED.get(process.returncode)
         assert ended == code or (shown is not None and shown in said), f"{command}: exit {ended}\n{said}"
         assert "Traceback" not in said, f"{command}\n{said}"
