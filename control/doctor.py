@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from control.times import Clock
 from runtime.protocol.canonical import digest
+from runtime.protocol.errors import StoreError
 from runtime.protocol.manifest import Manifest, manifest_from_bytes
 from runtime.protocol.records import Record
 from runtime.protocol.verdicts import OnLapse
-from runtime.store.doctor import Examination, examine
+from runtime.store.doctor import Examination, damage, examine
 from runtime.store.store import Store
 
 LARGE_WAL_BYTES = 64 * 1024 * 1024
@@ -32,7 +33,16 @@ class Finding(Record, frozen=True):
 
 async def look_over(store: Store, *, grace_ms: int) -> list[Finding]:
     """Every check; a fault is something that must not be."""
-    facts = await examine(store)
+    try:
+        facts = await examine(store)
+    except StoreError:
+        found = await damage(store)
+        if found is None:
+            raise
+        return [
+            Finding("file", "fault", f"{store.path} is damaged: {found}", RESTORE),
+            Finding("others", "note", "the other checks need what cannot be read"),
+        ]
     manifests = [manifest_from_bytes(data) for known, _, data in facts.registry if digest(data) == known]
     return [
         *_file(facts),

@@ -50,6 +50,21 @@ async def examine(store: Reads) -> Examination:
     return await store.read(lambda reader: _examine(reader, store.path))
 
 
+async def damage(store: Reads) -> str | None:
+    """What is wrong with a file that cannot be read to its end; None for one that can be."""
+    return await store.read(_damage)
+
+
+def _damage(reader: Reader) -> str | None:
+    try:
+        found = [str(row[0]) for row in reader.raw.execute("pragma quick_check") if row[0] != "ok"]
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
+            raise
+        return str(error)
+    return found[0] if found else None
+
+
 def _examine(reader: Reader, path: str) -> Examination:
     raw = reader.raw
     (schema,) = raw.execute("pragma user_version").fetchone()

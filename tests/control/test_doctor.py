@@ -99,3 +99,17 @@ async def test_a_definition_whose_bytes_are_not_its_digests_is_a_fault(store: St
     with closing(sqlite3.connect(store.path)) as other, other:
         other.execute("update keepstep_definition set manifest = " + change)
     assert level(await look_over(store, grace_ms=30_000), "registry") == {"fault"}
+
+
+async def test_a_file_that_cannot_be_read_to_its_end_is_a_fault(store: Store) -> None:
+    await store.admit("points", "a", 1)
+    with closing(sqlite3.connect(store.path)) as other:
+        other.execute("pragma wal_checkpoint(truncate)")
+        (page,) = other.execute("select rootpage from sqlite_schema where name = 'keepstep_job'").fetchone()
+        (size,) = other.execute("pragma page_size").fetchone()
+    file = os.open(store.path, os.O_WRONLY)
+    os.pwrite(file, b"\xff" * size, (page - 1) * size)
+    os.close(file)
+    async with await Store.open(store.path, create=False, clock="logical") as damaged:
+        findings = await look_over(damaged, grace_ms=30_000)
+    assert level(findings, "file") == {"fault"}
