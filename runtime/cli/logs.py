@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from runtime.cli.output import printable
+
 LogFormat = Literal["text", "json"]
 PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -39,7 +41,7 @@ class TextLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line, and the trace of an error below it."""
         text = f"{_time(record)} {record.levelname.lower():<8} {record.getMessage()}"
-        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
+        return printable(f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text)
 
 
 def log_to_stderr(form: LogFormat, level: int = logging.INFO) -> None:

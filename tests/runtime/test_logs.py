@@ -44,3 +44,7 @@ def test_a_text_line_has_its_time_in_utc_and_the_trace_below() -> None:
     first, *below = TextLines().format(record("fail", broken=True)).splitlines()
     assert first == "1970-01-01T00:00:00.250Z warning  fail"
     assert below[-1] == "LookupError: no such room"
+
+
+def test_a_text_line_shows_control_characters_and_obeys_none() -> None:
+    assert TextLines().format(record("red \x1b[31m, nul \x00\n\tbelow")).endswith("red \\x1b[31m, nul \\x00\n\tbelow")
