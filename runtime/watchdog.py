@@ -44,6 +44,7 @@ class Watchdog:
         self._culprit = ""
         self._fields: dict[str, object] = {}
         self._said = False
+        self._said_stop = 0
 
     def tick(self) -> None:
         """Look whether the loop still turns, and whether the process is to be ended."""
@@ -73,10 +74,20 @@ class Watchdog:
     def _stands(self, blocked_s: float) -> None:
         if blocked_s >= BLOCKED_S and not self._culprit:
             self._culprit, self._fields = self._find()
+        if self._culprit and self._owns_process and self._stop.asked > self._said_stop:
+            self._said_stop = self._stop.asked
+            self._stop_stands()
         if blocked_s >= STILL_BLOCKED_S and not self._said:
             self._said = True
             text = "%s has blocked the event loop for %.1f s; declare a handler that blocks as `def`"
             log.warning(text, self._culprit, blocked_s, extra=self._fields)
+
+    def _stop_stands(self) -> None:
+        """The stop's own lines come from the loop, which cannot say them now."""
+        stop = self._stop
+        limit_s = (stop.cancel_in_s or 0.0) + stop.hard_limit_s
+        text = "stopping (%s) waits for %s, which blocks the event loop; the hard limit is %.1f s away"
+        log.warning(text, stop.cause, self._culprit, limit_s, extra=self._fields)
 
     def _find(self) -> tuple[str, dict[str, object]]:
         frame = sys._current_frames().get(self._thread)

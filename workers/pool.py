@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 import anyio
 from anyio import Event, create_task_group, move_on_after
@@ -26,6 +27,8 @@ SUPERVISED = "KEEPSTEP_SUPERVISED"
 SHORTEST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 30.0
 SETTLED_S = 60.0
+MOST_STARTS = 5
+FAULT_EXIT = 1
 SECOND_SIGNAL_EXIT = 130
 HARD_LIMIT_EXIT = 143
 
@@ -36,7 +39,7 @@ class CannotStart(Exception):
     """A worker process ended before it served, so starting it again cannot help."""
 
     def __init__(self, code: int) -> None:
-        super().__init__(f"a worker process ended with {code} before it was ready; its last lines say why")
+        super().__init__(f"a worker process ended with {_how(code)} before it was ready; its last lines say why")
         self.code = code
 
 
@@ -82,10 +85,11 @@ class Pool:
             if self._stop.asked or (self._ends_by_itself and code >= 0 and number in self._ready):
                 self._codes.append(self._judged(number, code))
                 return
-            if code > 0 and number not in self._ready:
+            failures = 0 if time.monotonic() - started > SETTLED_S else failures + 1
+            # an exit code is the child's own word; a signal may be somebody's doing, so it is tried a few times more
+            if number not in self._ready and (code > 0 or failures >= MOST_STARTS):
                 self._give_up(code)
                 return
-            failures = 0 if time.monotonic() - started > SETTLED_S else failures + 1
             pause_s = min(LONGEST_PAUSE_S, SHORTEST_PAUSE_S * 2 ** (failures - 1)) if failures else 0.0
             log.error("worker process %d ended with %s, started again in %.1f s", number, _how(code), pause_s)
             with move_on_after(pause_s):
@@ -147,7 +151,7 @@ class Pool:
 
     def _give_up(self, code: int) -> None:
         log.error("%s", CannotStart(code))
-        self._codes.append(code)
+        self._codes.append(code if code > 0 else FAULT_EXIT)
         self._stop.note("a worker process cannot start")
         self._signal_all(signal.SIGTERM)
         self._asked.set()
@@ -159,9 +163,11 @@ class Pool:
         self._asked.set()
 
     def _signal_all(self, number: signal.Signals) -> None:
+        # Popen's own send_signal may reap a child that has just ended, and its exit code is then lost to the loop.
         for process in tuple(self._running.values()):
             if process.returncode is None:
-                process.send_signal(number)
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, number)
 
     async def _end_by_force(self) -> None:
         """Children that do not end by themselves within all limits are killed."""
@@ -198,7 +204,8 @@ def stop_with_supervisor(stop: Stop) -> None:
 
 
 def _how(code: int) -> str:
-    return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+    names = {number.value: number.name for number in signal.Signals}
+    return f"exit code {code}" if code >= 0 else f"signal {names.get(-code, -code)}"
 
 
 def _write(data: bytes) -> None:

@@ -77,7 +77,7 @@ async def drain(
         code = ended.code
         document({**data(ended.answer), "text": ended.text, "exit": code}, output, lambda: ended.text)
         if code == Exit.BUSY or (not wait and ended.answer.verdict == "draining"):
-            await _blockers(store)
+            await blockers(store)
     _advise(ended, wait)
     return code
 
@@ -132,7 +132,7 @@ async def _transition(
         answer = await store.transition(action, version, reason=reason, actor=actor_name(actor), command_id=command_id)
         document(data(answer), output, lambda: line(answer))
         if answer.verdict == "busy":
-            await _blockers(store)
+            await blockers(store)
     if advice := hint(answer):
         say(advice)
     return code_of(answer)
@@ -147,7 +147,7 @@ async def _show_version(store: Any, given: int | None) -> int:
     return int(control.version)
 
 
-async def _blockers(store: Any) -> None:
+async def blockers(store: Any) -> None:
     """What is unfinished, by cause and by name, as messages."""
     from control.explain import why_drain
 

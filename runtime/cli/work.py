@@ -177,5 +177,9 @@ async def _drain(store: "Store", options: Options, stop: "Stopping", codes: list
     deadline_s = None if options.timeout_ms is None else options.timeout_ms / 1000
     drained = await drain(store, wait=True, deadline_s=deadline_s, reason="work --drain", actor="work --drain")
     log.info("%s", drained.text)
+    if drained.code == Exit.BUSY:
+        from runtime.cli.barrier import blockers
+
+        await blockers(store)
     codes.append(drained.code)
     stop.ask(drained.text)

@@ -143,6 +143,29 @@ async def test_the_hard_limit_ends_a_process_whose_handler_blocks_and_names_it(f
         assert "handler 'nap' of job 'a' (naps), step 0, generation 1 did not yield" in pool.rest()
 
 
+async def test_a_stop_says_which_handler_keeps_the_event_loop(folder: Path) -> None:
+    prepare(folder)
+    await admit(folder, "a", s=0, blocks=True)
+    with working(folder, "--grace", "1s", "--hard-limit", "2s") as pool:
+        pool.line("started a")
+        pool.signal(signal.SIGTERM)
+        assert pool.process.stderr is not None
+        said = pool.process.stderr.readline()
+        assert "stopping (SIGTERM) waits for handler 'nap' of job 'a' (naps), step 0, generation 1" in said
+        assert "which blocks the event loop; the hard limit is" in said
+        assert pool.end() == 143
+
+
+async def test_a_drain_that_is_not_done_in_time_ends_with_3_and_names_what_is_left(folder: Path) -> None:
+    prepare(folder)
+    await admit(folder, "a", s=60)
+    with working(folder, "--drain", "--timeout", "500ms", "--grace", "0s") as pool:
+        assert pool.end() == 3
+        told = pool.rest()
+    assert "still draining at its deadline: 1 unfinished" in told
+    assert "a: step nap leased by" in told
+
+
 async def test_wrong_settings_are_one_line_and_exit_2(folder: Path) -> None:
     for options in (["--timeout", "1s"], ["--concurrency", "0"], ["--poll", "2h"]):
         with working(folder, *options) as pool:
@@ -198,6 +221,21 @@ async def test_when_no_process_can_start_it_gives_up(folder: Path) -> None:
     with working(folder, "--processes", "2") as pool:
         assert pool.end() == 2
         assert "before it was ready" in pool.rest()
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "said"),
+    [("sys.exit(7)", 2, "exit code 2"), ("os.kill(os.getpid(), 9)", 1, "signal SIGKILL")],
+)
+async def test_it_gives_up_on_an_app_that_only_its_processes_cannot_load(
+    folder: Path, end: str, code: int, said: str
+) -> None:
+    (folder / "naps.py").write_text(f'import os, sys\nif "KEEPSTEP_SUPERVISED" in os.environ:\n    {end}\n{APP}')
+    with working(folder, "--processes", "4") as pool:
+        assert pool.end() == code
+        told = pool.rest()
+    assert f"a worker process ended with {said} before it was ready" in told
+    assert "Unknown child" not in told
 
 
 def _children(parent: int) -> list[int]:
