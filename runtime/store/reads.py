@@ -161,6 +161,8 @@ class Reads:
         limit: int = 100,
     ) -> list[JobRecord]:
         """Jobs as they were admitted, behind the job `after`; `state`: ready, waiting, inflight, quarantined, done."""
+        if state is not None and state not in PHASES:
+            raise InvalidValue("state", f"one of {', '.join(PHASES)} is expected, got {state!r}")
         states = None if state is None else json.dumps([int(phase) for phase in PHASES[state]])
         params = {"states": states, "flow": flow, "digest": digest, "after": after, "limit": limit}
         rows = await self.read(lambda reader: reader.rows("look.jobs", params))

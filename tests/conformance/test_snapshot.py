@@ -10,6 +10,7 @@ from demos.scenarios import points
 from demos.scenarios.drain import W1, admit, ready
 from demos.scenarios.relay import W1 as RELAYING
 from demos.scenarios.world import RELAY, World
+from runtime.protocol.errors import InvalidValue
 from runtime.store.explain import coverage, explain
 
 
@@ -69,3 +70,8 @@ async def test_d07_the_explanation_names_the_held_job_its_worker_and_since_when(
     assert (waiting.job.job, waiting.job.worker, waiting.job.since, waiting.job.cause) == ("a", "w1", 7, "held")
     assert "w1" in waiting.text
     assert why.unfinished == 1
+
+
+async def test_jobs_of_a_state_that_is_none_are_refused_by_name(here: World) -> None:
+    with pytest.raises(InvalidValue, match="quarantined"):
+        await here.store.jobs(state="resting")
