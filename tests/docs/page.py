@@ -9,6 +9,8 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 GUIDES = ROOT / "demos" / "README.md"
 FENCE = re.compile(r"^```(\w*)\s*$")
+WORD = re.compile(r"(?:--)?[a-z-]+")
+COMMANDS = {"bench", "definitions", "demo", "drain", "quarantine", "redrive", "resume", "why"}
 FILE = re.compile(r"`(\w+\.py)`")
 
 
@@ -53,6 +55,14 @@ def blocks(path: Path) -> Iterator[Block]:
         else:
             before = before if before.endswith(":") else ""
     assert language is None, f"{path}: the block that begins at line {first} never ends"
+
+
+def named_commands(path: Path) -> set[tuple[str, ...]]:
+    """The commands that a page names in its sentences and tables, as their words; placeholders are left out."""
+    sentences = re.sub(r"```.*?```", "", path.read_text("utf-8"), flags=re.S)
+    spans = (span.removeprefix("python -m runtime ") for span in re.findall(r"`([^`\n]+)`", sentences))
+    words = (span.split() for span in spans if span.split()[0] in COMMANDS)
+    return {tuple(word for word in span if WORD.fullmatch(word)) for span in words}
 
 
 def headings(path: Path) -> list[str]:

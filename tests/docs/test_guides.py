@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from runtime import Verdict
-from tests.docs.page import GUIDES, README, ROOT, blocks, headings
+from tests.docs.page import GUIDES, README, ROOT, blocks, headings, named_commands
 from tests.docs.player import Player
 
 FIRST_APP = "A first app of your own"
@@ -35,6 +35,14 @@ def test_every_command_of_the_guides_is_in_a_group() -> None:
     assert {block.section for block in blocks(GUIDES) if block.language == "bash"} <= played
     assert {block.language for block in PAGES} <= LANGUAGES
     assert played <= {FIRST_APP, *headings(GUIDES)}
+
+
+@pytest.mark.parametrize("words", sorted({words for page in (README, GUIDES) for words in named_commands(page)}))
+def test_a_command_that_a_sentence_names_is_there_with_its_flags(words: tuple[str, ...], tmp_path: Path) -> None:
+    command = [word for word in words if not word.startswith("-")]
+    with Player(tmp_path) as player:
+        told = player.run(" ".join([".venv/bin/python -m runtime", *command, "--help"]))
+    assert [flag for flag in words if flag.startswith("--") and flag not in told] == []
 
 
 def test_links_of_the_page_lead_somewhere() -> None:
