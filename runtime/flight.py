@@ -5,7 +5,7 @@ import time
 from anyio import CancelScope
 
 from runtime.protocol.ports import Outcome
-from runtime.protocol.records import Claim
+from runtime.protocol.records import Claim, Worker
 
 
 class Flight:
@@ -31,22 +31,35 @@ class Flight:
             self.scope.cancel()
 
 
-def naming(claim: Claim) -> dict[str, object]:
+def naming(claim: Claim, worker: Worker) -> dict[str, object]:
     """The fields that a log line names a claim by."""
     token = claim.token
+    step, op = _step(claim, worker)
     return {
         "job": token.job,
         "flow": claim.flow,
         "workflow": claim.workflow,
-        "step": token.cursor,
+        "step": step,
+        "handler": op,
         "generation": token.generation,
         "attempt": claim.attempt,
         "digest": token.digest,
     }
 
 
-def words(claim: Claim) -> str:
-    """A claim in a line of text."""
+def words(claim: Claim, worker: Worker) -> str:
+    """A claim and its handler in a line of text."""
     token = claim.token
+    step, op = _step(claim, worker)
     flow = f" of flow {claim.flow!r}" if claim.flow is not None else ""
-    return f"job {token.job!r}{flow} ({claim.workflow}), step {token.cursor}, generation {token.generation}"
+    at = f"step {step!r}, generation {token.generation}"
+    return f"handler {op!r} of job {token.job!r}{flow} ({claim.workflow}), {at}"
+
+
+def _step(claim: Claim, worker: Worker) -> tuple[str | int, str]:
+    """The names of a claim's step and handler, as far as the worker declares them."""
+    manifest = worker.manifests.get(claim.token.digest)
+    if manifest is None:
+        return claim.token.cursor, "unknown"
+    step = manifest.steps[claim.token.cursor]
+    return step.name, step.op

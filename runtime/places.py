@@ -66,9 +66,9 @@ class Places:
         if flight not in self.flights or flight.outcome is not None or flight.lost:
             return
         flight.lost = flight.quiet = True
-        log.warning(
-            "%s: its claim is %s, the handler is cancelled", words(flight.claim), verdict, extra=naming(flight.claim)
-        )
+        worker = self._runner.worker
+        text = "%s: its claim is %s, the handler is cancelled"
+        log.warning(text, words(flight.claim, worker), verdict, extra=naming(flight.claim, worker))
         flight.cancel()
 
     async def _serve(self, place: Place) -> None:
@@ -98,7 +98,8 @@ class Places:
             try:
                 flight.outcome = await run(flight.claim)
             except Exception as error:
-                log.exception("%s: the runner failed", words(flight.claim), extra=naming(flight.claim))
+                worker = self._runner.worker
+                log.exception("%s: the runner failed", words(flight.claim, worker), extra=naming(flight.claim, worker))
                 reason = f"the runner failed: {type(error).__name__}: {error}"
                 flight.outcome = Outcome("fail", Callback(flight.claim.token, reason, self._runner.worker.id))
             self._over(place, flight)

@@ -87,7 +87,8 @@ class Settling:
                     self.ended_jobs += 1
                 elif answer.verdict in REFUSED and not flight.quiet:
                     text = "%s: its outcome came too late (%s), nothing was written"
-                    log.warning(text, words(flight.claim), answer.verdict, extra=naming(flight.claim))
+                    worker = self._runner.worker
+                    log.warning(text, words(flight.claim, worker), answer.verdict, extra=naming(flight.claim, worker))
             elif isinstance(answer, ItemError):
                 self._follow(flight, answer)
             else:
@@ -97,7 +98,8 @@ class Settling:
 
     def _follow(self, flight: Flight, error: ItemError) -> None:
         """An item's own fault leads to another outcome, or to none."""
-        log.error("%s: %s", words(flight.claim), error, extra=naming(flight.claim))
+        worker = self._runner.worker
+        log.error("%s: %s", words(flight.claim, worker), error, extra=naming(flight.claim, worker))
         assert flight.outcome is not None
         follow = self._runner.after(flight.claim, flight.outcome, error)
         if follow is None:

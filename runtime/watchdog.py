@@ -11,7 +11,7 @@ from types import FrameType
 from runtime.bell import Bell
 from runtime.flight import Flight, naming, words
 from runtime.places import Places
-from runtime.protocol.records import Claim, Worker
+from runtime.protocol.records import Worker
 from runtime.stopping import Stop
 
 BLOCKED_S = 0.5
@@ -95,17 +95,15 @@ class Watchdog:
         flight = _flight_under(frame)
         if flight is None:
             return f"code at {where}", {}
-        return f"handler {self._op(flight.claim)!r} of {words(flight.claim)} (at {where})", naming(flight.claim)
-
-    def _op(self, claim: Claim) -> str:
-        manifest = self._worker().manifests.get(claim.token.digest)
-        return manifest.steps[claim.token.cursor].op if manifest is not None else "unknown"
+        worker = self._worker()
+        return f"{words(flight.claim, worker)} (at {where})", naming(flight.claim, worker)
 
     def _end(self) -> None:
+        worker = self._worker()
         for flight in tuple(self._places.flights):
             why = "did not yield" if flight.outcome is None else "ended, but its outcome could not be written"
-            text = "handler %r of %s %s; its claim lapses with its lease"
-            log.error(text, self._op(flight.claim), words(flight.claim), why, extra=naming(flight.claim))
+            text = "%s %s; its claim lapses with its lease"
+            log.error(text, words(flight.claim, worker), why, extra=naming(flight.claim, worker))
         log.error("the hard limit has passed: the process ends with %d", HARD_LIMIT_EXIT)
         logging.shutdown()
         os._exit(HARD_LIMIT_EXIT)

@@ -45,7 +45,7 @@ async def test_c56_a_handler_that_blocks_the_loop_keeps_its_lease_and_is_named(s
         (warning,) = said(first, "warning", "error")
     assert "blocks" in warning["message"]
     assert "blocked the event loop for 1." in warning["message"]
-    assert (warning["job"], warning["flow"], warning["step"], warning["generation"]) == ("J", "J", 0, 1)
+    assert (warning["job"], warning["flow"], warning["step"], warning["generation"]) == ("J", "J", "only", 1)
     assert len(notes(db.parent, "begin", "J")) == 1
     assert await fields(store, "J", "state", "generation") == ["done", 1]
     assert await happened(store, "J") == []

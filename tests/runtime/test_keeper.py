@@ -196,5 +196,5 @@ async def test_the_handler_that_blocks_the_loop_is_named_with_the_time(
                 await until(lambda: "blocked the event loop for" in caplog.text)
             group.cancel_scope.cancel()
     (record,) = caplog.records
-    assert "handler 'credit' of job 'a' (points), step 0, generation 1" in record.getMessage()
+    assert "handler 'credit' of job 'a' (points), step 'base', generation 1" in record.getMessage()
     assert vars(record)["job"] == "a"

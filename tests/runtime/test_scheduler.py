@@ -186,7 +186,9 @@ async def test_a_late_outcome_is_said_and_its_place_is_free(caplog: pytest.LogCa
     desk.answers["a"] = Answer(Verdict.STALE)
     await Scheduler(desk, runner, concurrency=1, until_idle=True).run()
     assert runner.started == ["a", "b"]
-    assert "came too late (stale)" in caplog.text
+    (said,) = [record for record in caplog.records if "came too late (stale)" in record.getMessage()]
+    assert said.getMessage().startswith("handler 'credit' of job 'a' (points), step 'base', generation 1")
+    assert (vars(said)["step"], vars(said)["handler"]) == ("base", "credit")
 
 
 async def test_told_to_stop_it_claims_no_more_and_lets_steps_finish() -> None:

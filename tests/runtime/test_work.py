@@ -140,7 +140,7 @@ async def test_the_hard_limit_ends_a_process_whose_handler_blocks_and_names_it(f
         pool.line("started a")
         pool.signal(signal.SIGTERM)
         assert pool.end() == 143
-        assert "handler 'nap' of job 'a' (naps), step 0, generation 1 did not yield" in pool.rest()
+        assert "handler 'nap' of job 'a' (naps), step 'nap', generation 1 did not yield" in pool.rest()
 
 
 async def test_a_stop_says_which_handler_keeps_the_event_loop(folder: Path) -> None:
@@ -151,7 +151,7 @@ async def test_a_stop_says_which_handler_keeps_the_event_loop(folder: Path) -> N
         pool.signal(signal.SIGTERM)
         assert pool.process.stderr is not None
         said = pool.process.stderr.readline()
-        assert "stopping (SIGTERM) waits for handler 'nap' of job 'a' (naps), step 0, generation 1" in said
+        assert "stopping (SIGTERM) waits for handler 'nap' of job 'a' (naps), step 'nap', generation 1" in said
         assert "which blocks the event loop; the hard limit is" in said
         assert pool.end() == 143
 
