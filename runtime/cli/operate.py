@@ -220,7 +220,7 @@ def _print(verb: str, done: "Sequence[Done]", dry_run: bool, output: str) -> Non
         counts[word] = counts.get(word, 0) + 1
     summary = ", ".join(f"{count} {word}" for word, count in counts.items()) or f"no job that {verb} is for"
     say(f"dry run, nothing was written: {summary}" if dry_run else summary)
-    if verb == "migrate" and any((item.cause or "").startswith("the job is quarantined") for item in done):
+    if verb == "migrate" and any("is quarantined" in (item.cause or "") for item in done):
         say("`redrive JOB --to DIGEST --reason …` sends a quarantined job back and moves it, in one act")
 
 

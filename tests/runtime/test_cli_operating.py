@@ -145,6 +145,16 @@ def test_migrate_of_one_and_of_all(cli: Cli) -> None:
     assert cli("definitions", "migrate", "a", "--to", "ffff", "--reason", "fix").code == 2
 
 
+def test_migrate_of_a_quarantined_job_names_the_act_that_moves_it(cli: Cli) -> None:
+    admit(cli, "a")
+    cli("quarantine", "a", "--reason", "look")
+    for last in (("--reason", "fix"), ("--dry-run",)):
+        ran = cli("definitions", "migrate", "a", "--to", V2.digest[:8], *last)
+        assert ran.code == 5
+        assert "`redrive JOB --to DIGEST" in ran.err
+    assert cli("redrive", "a", "--to", V2.digest[:8], "--reason", "fix").code == 0
+
+
 def test_register_takes_a_manifest_and_refuses_what_is_none(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "manifest.json"
     path.write_text(json.dumps(to_builtins(V1)))
