@@ -68,7 +68,8 @@ def _taken(name: str) -> bool:
 
 def _filled(source: str, name: str, folder: Path) -> str:
     text = files("runtime.cli").joinpath("templates", source).read_text("utf-8")
-    return Template(text).substitute(name=name, folder=_unit(str(folder)), python=_unit(sys.executable))
+    link, paths = shlex.quote(f"{folder / name}.service"), {"folder": str(folder), "python": sys.executable}
+    return Template(text).substitute(name=name, link=link, **{key: _unit(path) for key, path in paths.items()})
 
 
 def _unit(path: str) -> str:
@@ -87,6 +88,6 @@ def _next(name: str, folder: Path) -> str:
             f"  {python} -m runtime work {name}:app {database}  # serves until Ctrl-C",
             f"  {python} -m runtime jobs show job-1 {database}  # in another terminal",
             f"  {python} -m pytest test_{name}.py  # needs pytest",
-            f"  systemctl --user link {shlex.quote(str(folder / name))}.service && systemctl --user start {name}",
+            f"  systemctl --user link {shlex.quote(f'{folder / name}.service')} && systemctl --user start {name}",
         )
     )

@@ -81,6 +81,7 @@ def test_the_unit_is_one_that_systemd_takes(folder: Path) -> None:
     unit = (folder / "myapp.service").read_text()
     assert f'ExecStart="{sys.executable}" -m runtime work myapp:app' in unit
     assert f"WorkingDirectory={folder}" in unit
+    assert f"link '{folder}/myapp.service' &&" in unit.splitlines()[0]
     if tool := shutil.which("systemd-analyze"):
         ran = subprocess.run(
             [tool, "verify", str(folder / "myapp.service")], capture_output=True, text=True, check=False
