@@ -57,6 +57,7 @@ class Pool:
         self._ready: set[int] = set()
         self._codes: list[int] = []
         self._said = False
+        self._given_up: int | None = None
 
     async def run(self) -> int:
         """Until every child has ended; returns the exit code."""
@@ -72,8 +73,10 @@ class Pool:
                     group.cancel_scope.cancel()
         finally:
             bell.close()
+        if self._given_up is not None:
+            return self._given_up
         if self._stop.at_once:
-            return SECOND_SIGNAL_EXIT
+            self._codes.append(SECOND_SIGNAL_EXIT)
         return max(self._codes, default=0)
 
     async def _keep(self, number: int) -> None:
@@ -83,7 +86,7 @@ class Pool:
             started = time.monotonic()
             code = await self._run_one(number)
             if self._stop.asked or (self._ends_by_itself and code >= 0 and number in self._ready):
-                self._codes.append(self._judged(number, code))
+                self._codes.append(self._judged(code))
                 return
             failures = 0 if time.monotonic() - started > SETTLED_S else failures + 1
             # an exit code is the child's own word; a signal may be somebody's doing, so it is tried a few times more
@@ -95,9 +98,9 @@ class Pool:
             with move_on_after(pause_s):
                 await self._asked.wait()
 
-    def _judged(self, number: int, code: int) -> int:
-        """A child's part in the exit code; one told to stop before it could listen has nothing to answer for."""
-        if code == -signal.SIGTERM and number not in self._ready:
+    def _judged(self, code: int) -> int:
+        """A child's part in the exit code; one that heard it while it did not serve has nothing to answer for."""
+        if code == -signal.SIGTERM:
             return 0
         return code if code >= 0 else HARD_LIMIT_EXIT
 
@@ -151,7 +154,7 @@ class Pool:
 
     def _give_up(self, code: int) -> None:
         log.error("%s", CannotStart(code))
-        self._codes.append(code if code > 0 else FAULT_EXIT)
+        self._given_up = code if code > 0 else FAULT_EXIT
         self._stop.note("a worker process cannot start")
         self._signal_all(signal.SIGTERM)
         self._asked.set()

@@ -143,6 +143,20 @@ async def test_the_hard_limit_ends_a_process_whose_handler_blocks_and_names_it(f
         assert "handler 'nap' of job 'a' (naps), step 'nap', generation 1 did not yield" in pool.rest()
 
 
+@pytest.mark.parametrize("processes", ["1", "2"])
+async def test_the_hard_limit_tells_more_than_a_second_signal(folder: Path, processes: str) -> None:
+    prepare(folder)
+    await admit(folder, "a", s=0, blocks=True)
+    with working(folder, "--processes", processes, "--hard-limit", "1s") as pool:
+        pool.line("started a")
+        pool.signal(signal.SIGTERM)
+        assert pool.process.stderr is not None
+        while "waits for handler 'nap'" not in pool.process.stderr.readline():
+            pass
+        pool.signal(signal.SIGTERM)
+        assert pool.end() == 143
+
+
 async def test_a_stop_says_which_handler_keeps_the_event_loop(folder: Path) -> None:
     prepare(folder)
     await admit(folder, "a", s=0, blocks=True)
