@@ -38,6 +38,14 @@ class Stop:
         for listener in tuple(self._listeners):
             listener()
 
+    def hurry(self, cause: str) -> None:
+        """Ask for the end at once, whether or not an orderly one was asked for; from any thread."""
+        if not self.asked:
+            self.note(cause)
+        self.note(cause)
+        for listener in tuple(self._listeners):
+            listener()
+
     def listen(self, listener: Callable[[], None]) -> None:
         """Call `listener` in the thread of each `ask`."""
         self._listeners.append(listener)

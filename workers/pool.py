@@ -1,8 +1,9 @@
 """Several worker processes under one supervisor: started anew (never forked), restarted, told to stop, never orphaned.
 
 A child's stdin is a pipe that the supervisor holds: when the supervisor is gone, however it ended, the child reads the
-end of it and stops in good order. Children have sessions of their own, so that a terminal's Ctrl-C reaches them once,
-through the supervisor.
+end of it and stops in good order. A second signal goes through the same pipe, since two equal signals in a row may
+arrive as one. Children have sessions of their own, so that a terminal's Ctrl-C reaches them once, through the
+supervisor.
 """
 
 import logging
@@ -24,6 +25,7 @@ from runtime.signals import signals_ask
 from runtime.stopping import Stop
 
 SUPERVISED = "KEEPSTEP_SUPERVISED"
+HURRY = b"!"
 SHORTEST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 30.0
 SETTLED_S = 60.0
@@ -53,6 +55,7 @@ class Pool:
         self._ends_by_itself = ends_by_itself
         self._stop = Stop()
         self._asked = Event()
+        self._hurried = Event()
         self._running: dict[int, Process] = {}
         self._ready: set[int] = set()
         self._codes: list[int] = []
@@ -67,6 +70,7 @@ class Pool:
                 async with create_task_group() as group:
                     group.start_soon(bell.serve)
                     group.start_soon(self._end_by_force)
+                    group.start_soon(self._hurry)
                     async with create_task_group() as children:
                         for number in range(self._count):
                             children.start_soon(self._keep, number)
@@ -162,8 +166,18 @@ class Pool:
     def _pass_on(self) -> None:
         """A signal came: the children get it as well."""
         log.info("stopping %d worker processes (%s)", len(self._running), self._stop.cause)
+        if self._stop.at_once:
+            self._hurried.set()
         self._signal_all(signal.SIGTERM)
         self._asked.set()
+
+    async def _hurry(self) -> None:
+        """A second signal: each child is told to cancel at once."""
+        await self._hurried.wait()
+        for process in tuple(self._running.values()):
+            assert process.stdin is not None
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                await process.stdin.send(HURRY)
 
     def _signal_all(self, number: signal.Signals) -> None:
         # Popen's own send_signal may reap a child that has just ended, and its exit code is then lost to the loop.
@@ -189,7 +203,8 @@ async def supervise(command: Sequence[str], count: int, *, limit_s: float, ends_
 
 
 def stop_with_supervisor(stop: Stop) -> None:
-    """In a child: ask for the end once the supervisor is gone, even while a handler blocks the event loop."""
+    """In a child: hurry when the supervisor says so, and ask for the end once it is gone, even while a handler blocks
+    the event loop."""
     if os.environ.pop(SUPERVISED, None) is None:
         return
     given = os.dup(0)
@@ -200,7 +215,7 @@ def stop_with_supervisor(stop: Stop) -> None:
 
     def watch() -> None:
         while os.read(given, 1):
-            pass
+            stop.hurry("a second signal")
         stop.ask("the supervisor is gone")
 
     threading.Thread(target=watch, name="supervisor watch", daemon=True).start()

@@ -133,6 +133,22 @@ async def test_the_second_signal_cancels_at_once_and_the_job_is_handed_back(fold
     assert (job.state, job.attempts, job.generation) == (State.READY, 0, 1)
 
 
+async def test_a_second_signal_right_behind_the_first_reaches_every_process(folder: Path) -> None:
+    prepare(folder)
+    with working(folder, "--processes", "2") as pool:
+        pool.line("ready ")
+        await admit(folder, "a", s=60)
+        pool.line("started a")
+        pool.signal(signal.SIGTERM)
+        assert pool.process.stderr is not None
+        while "stopping 2 worker processes" not in pool.process.stderr.readline():
+            pass
+        pool.signal(signal.SIGTERM)
+        assert pool.process.wait(15) == 130
+    job = await found(folder, "a")
+    assert (job.state, job.attempts) == (State.READY, 0)
+
+
 async def test_the_hard_limit_ends_a_process_whose_handler_blocks_and_names_it(folder: Path) -> None:
     prepare(folder)
     await admit(folder, "a", s=0, blocks=True)
