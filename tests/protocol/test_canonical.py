@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,6 +49,19 @@ def test_canonical_bytes_read_back_to_the_same_value(value: Any) -> None:
     assert decode(data) == value
     assert parse(data) == value
     assert canonical(decode(data)) == data
+
+
+@given(VALUES)
+def test_the_bytes_are_those_of_the_canonical_form_whatever_way_is_taken(value: Any) -> None:
+    assert canonical(value) == rfc8785.dumps(value)
+
+
+def test_every_character_is_written_as_the_canonical_form_writes_it() -> None:
+    for first in range(0, 0x110000, 0x800):
+        text = "".join(chr(code) for code in range(first, first + 0x800) if not 0xD800 <= code <= 0xDFFF)
+        assert canonical({"a": text, "A": [text]}) == rfc8785.dumps({"a": text, "A": [text]})
+    ascii_keys = {chr(code): code for code in range(128)}
+    assert canonical(ascii_keys) == rfc8785.dumps(ascii_keys)
 
 
 @given(VALUES, st.randoms(use_true_random=False))
