@@ -19,6 +19,7 @@ from typing import Any
 import anyio
 from anyio.abc import Process
 
+from control.barrier import drain
 from demos.scenarios.gate import environment
 from runtime.protocol.records import Admission, Answer
 from runtime.store.store import Store
@@ -76,8 +77,8 @@ class Soak:
             for item, answer in zip(items, answers, strict=True):
                 if isinstance(answer, Answer) and answer.verdict == "accepted":
                     self.ledger.add(item.id)
-            while await unfinished(store) > BACKLOG:  # noqa: ASYNC110  another process brings it down
-                await anyio.sleep(0.02)
+            if number > BACKLOG:
+                await store.wait_done(f"job-{number - BACKLOG}")
 
     def admission(self, number: int) -> Admission:
         """A job of an ordered flow, of a free one, or of none."""
@@ -111,9 +112,7 @@ class Soak:
 
     async def drain(self, store: Store) -> None:
         """Shut the door and wait until a pool's control has paused."""
-        await store.transition("drain", 0, reason="the soak is over", pause_when_empty=True)
-        while (await store.snapshot()).mode != "paused":  # noqa: ASYNC110  another process pauses
-            await anyio.sleep(0.05)
+        await drain(store, wait=True, reason="the soak is over")
 
     def faults(self) -> list[str]:
         """What does not hold: an invariant, a lost job, a step that was committed twice."""
@@ -131,11 +130,6 @@ class Soak:
         if rows != len(done) * len(STEPS):
             found.append(f"{rows} rows of {len(done)} jobs with {len(STEPS)} steps each")
         return found
-
-
-async def unfinished(store: Store) -> int:
-    """How many jobs are not done."""
-    return sum((await store.snapshot()).unfinished_by_definition.values())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
