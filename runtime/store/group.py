@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from runtime.store.writer import Request
 
 CHECKPOINT_BYTES = 16 * 1024 * 1024
+TRUNCATE_BYTES = 32 * 1024 * 1024
 PINNED_STEP_BYTES = 4 * 1024 * 1024
 Begin = Callable[[sqlite3.Connection], Transaction]
 
@@ -72,18 +73,20 @@ class Groups:
                     return
 
     def _bound_log(self, raw: sqlite3.Connection) -> None:
-        """Keep the write-ahead file small; where a reader pins it, try again when it has grown."""
+        """Keep the write-ahead file small, and its blocks: a commit that overwrites costs the disk half of one that makes
+        the file longer. So it is begun anew when it would grow; where a reader pins it, that is tried again later."""
         size = self._files.wal_bytes()
         if size <= self._checkpoint_bytes:
             return
+        mode = "truncate" if size > TRUNCATE_BYTES else "restart"
         raw.execute("pragma busy_timeout = 20")
         try:
-            busy = raw.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
+            busy = raw.execute(f"pragma wal_checkpoint({mode})").fetchone()[0]
         except sqlite3.Error:
             busy = 1
         finally:
             raw.execute(f"pragma busy_timeout = {self._deadline_ms}")
-        self._checkpoint_bytes = size + PINNED_STEP_BYTES if busy else CHECKPOINT_BYTES
+        self._checkpoint_bytes = size + PINNED_STEP_BYTES if busy else max(self._files.wal_bytes(), CHECKPOINT_BYTES)
 
 
 class _Part:
