@@ -73,8 +73,8 @@ class Groups:
                     return
 
     def _bound_log(self, raw: sqlite3.Connection) -> None:
-        """Keep the write-ahead file small, and its blocks: a commit that overwrites costs the disk half of one that makes
-        the file longer. So it is begun anew when it would grow; where a reader pins it, that is tried again later."""
+        """Keep the write-ahead file small, and its blocks: a commit that overwrites costs the disk half of one that
+        makes the file longer. It is begun anew when it would grow; where a reader pins it, that is tried later."""
         size = self._files.wal_bytes()
         if size <= self._checkpoint_bytes:
             return
