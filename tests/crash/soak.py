@@ -75,15 +75,17 @@ class Soak:
             with anyio.CancelScope(shield=True):
                 answers = await store.admit_many(items)
             for item, answer in zip(items, answers, strict=True):
-                if isinstance(answer, Answer) and answer.verdict == "accepted":
-                    self.ledger.add(item.id)
+                if not isinstance(answer, Answer) or answer.verdict != "accepted":
+                    raise RuntimeError(f"{item.id} was not accepted: {answer}")
+                self.ledger.add(item.id)
             if number > BACKLOG:
                 await store.wait_done(f"job-{number - BACKLOG}")
 
     def admission(self, number: int) -> Admission:
         """A job of an ordered flow, of a free one, or of none."""
         flow = None if number % 5 == 0 else f"flow-{number % FLOWS}"
-        return Admission("soak", f"job-{number}", {"n": number}, flow, 4 if number % FLOWS < FLOWS // 4 else None)
+        width = 4 if flow is not None and number % FLOWS < FLOWS // 4 else None
+        return Admission("soak", f"job-{number}", {"n": number}, flow, width)
 
     async def pool(self, processes: int) -> None:
         """Start, kill at a random moment, start again; once the time is over, let the last one work to the end."""
