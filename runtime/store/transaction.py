@@ -20,6 +20,11 @@ SQL = statements.every()
 SWEEP_LIMIT = 1_000
 
 
+def integers(value: object) -> str:
+    """A batch of numbers as JSON."""
+    return msgspec.json.encode(value).decode()
+
+
 class Control(msgspec.Struct):
     """The one row that says how the store stands."""
 
@@ -210,17 +215,17 @@ class Transaction:
             self.many("transaction.refusals", self._refusals)
             self._refusals = []
         if self._dropped:
-            self.rows("transaction.drop_flows", {"ids": json.dumps(self._dropped)})
+            self.rows("transaction.drop_flows", {"ids": integers(self._dropped)})
             self._dropped = []
         if self._flows:
-            self.rows("transaction.refresh", {"flows": json.dumps(list(self._flows.values()))})
+            self.rows("transaction.refresh", {"flows": integers(list(self._flows.values()))})
             self._flows = {}
 
     def finish(self, verbs: Iterable[str]) -> None:
         """Write what is written once: the tally's differences and the control row."""
         differences = [[definition, state, n] for (definition, state), n in self._tally.items() if n]
         if differences:
-            self.raw.execute(SQL["transaction.tally"], {"differences": json.dumps(differences)})
+            self.raw.execute(SQL["transaction.tally"], {"differences": integers(differences)})
             for verb in verbs:
                 points.reach(f"{verb}.tally")
         if self._control is not None and msgspec.structs.astuple(self._control) != self._before:

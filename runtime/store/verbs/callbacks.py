@@ -49,8 +49,13 @@ class Callbacks:
 
 
 def _has_integers(token: Token) -> bool:
-    numbers = (token.generation, token.cursor, token.binding_revision)
-    return all(type(number) is int and 0 <= number <= LARGEST_INTEGER for number in numbers)
+    generation, cursor, binding = token.generation, token.cursor, token.binding_revision
+    return (
+        type(generation) is type(cursor) is type(binding) is int
+        and 0 <= generation <= LARGEST_INTEGER
+        and 0 <= cursor <= LARGEST_INTEGER
+        and 0 <= binding <= LARGEST_INTEGER
+    )
 
 
 def check_token(token: Token) -> None:

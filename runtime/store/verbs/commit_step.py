@@ -1,6 +1,5 @@
 """commit_step: the fence, the registry, the handler's own writes, the effect and the cursor; all or nothing."""
 
-import json
 import sqlite3
 from collections.abc import Sequence
 
@@ -11,7 +10,7 @@ from runtime.protocol.records import Answer, Commit, Write
 from runtime.protocol.verdicts import Verdict
 from runtime.store.guard import MARK
 from runtime.store.sqlite import is_everybodys
-from runtime.store.transaction import Transaction
+from runtime.store.transaction import Transaction, integers
 from runtime.store.verbs.callbacks import NO_SUCH_JOB, Callbacks
 
 ADVANCED = Answer(Verdict.ADVANCED)
@@ -40,7 +39,7 @@ class Fold:
         self.callbacks = Callbacks(tx, [item.token for item in items])
         ids = sorted({facts.definition for facts in self.callbacks.facts.values()})
         self.registry: dict[int, bytes] = {
-            row[0]: row[1] for row in tx.rows("commit_step.registry", {"ids": json.dumps(ids)})
+            row[0]: row[1] for row in tx.rows("commit_step.registry", {"ids": integers(ids)})
         }
         self.effects: list[tuple[object, ...]] = []
         self.advanced: list[int] = []
@@ -90,9 +89,9 @@ class Fold:
             tx.many("commit_step.effects", self.effects)
             tx.control.effects += len(self.effects)
         if self.advanced:
-            tx.rows("commit_step.advanced", {"now": tx.now, "ids": json.dumps(self.advanced)})
+            tx.rows("commit_step.advanced", {"now": tx.now, "ids": integers(self.advanced)})
         if self.done:
-            tx.rows("commit_step.done", {"now": tx.now, "ids": json.dumps(self.done)})
+            tx.rows("commit_step.done", {"now": tx.now, "ids": integers(self.done)})
         tx.flush()
 
 
