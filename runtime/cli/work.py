@@ -121,11 +121,11 @@ async def _work(options: Options) -> int:
     from runtime.stopping import Stop as Stopping
     from workers.pool import stop_with_supervisor
 
+    stop = Stopping(options.grace_ms / 1000, options.hard_limit_ms / 1000)
+    stop_with_supervisor(stop)
     app = load_app(options.target)
     if not app.manifests:
         raise Stop(f"app {app.name!r} declares no manifest: say what runs with app.manifest([(name, handler)])")
-    stop = Stopping(options.grace_ms / 1000, options.hard_limit_ms / 1000)
-    stop_with_supervisor(stop)
     codes: list[int] = []
 
     def ready(worker: str) -> None:
