@@ -25,6 +25,11 @@ class Flight:
         self.lost = False
         self.quiet = False
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether its handler was cancelled, by its time limit or by us."""
+        return self.scope is not None and self.scope.cancel_called
+
     def cancel(self) -> None:
         """Cancel its handler, if it has begun."""
         if self.scope is not None:

@@ -1,15 +1,26 @@
-"""The places of a pool: one long-lived task each, which runs one attempt at a time."""
+"""The places of a pool: long-lived tasks, each of which runs one attempt at a time.
+
+What is handed out lies in one queue. A place that wakes takes from it for as long as there is something, so handlers
+that never wait are run by one place in a row, without a switch of tasks between them; as soon as one waits, the places
+that were woken behind it go on.
+"""
 
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from anyio import CancelScope, Event, get_cancelled_exc_class
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint_if_cancelled
 
 from runtime.flight import Flight, naming, words
 from runtime.protocol.ports import Outcome, Runner
 from runtime.protocol.records import Callback, Claim
 from runtime.protocol.verdicts import Verdict
+
+LEFT_OPEN = "the handler left a cancel scope or a task group open (or an async generator that holds one)"
+WOKEN_BY_ONE = 2
 
 log = logging.getLogger("keepstep.scheduler")
 
@@ -28,20 +39,24 @@ class Places:
     """All places of a process, what is in flight, and the outcomes that wait to be settled.
 
     A place is free again as soon as its handler has ended; the outcome goes into the settle that claims for the place.
+    `free` counts the places that can be given a claim.
     """
 
     def __init__(self, runner: Runner, count: int, wake: Callable[[], None]) -> None:
         self.flights: set[Flight] = set()
         self.outcomes: list[Flight] = []
-        self.free: list[Place] = [Place() for _ in range(count)]
+        self.free = count
+        self._count = count
+        self._given: deque[Flight] = deque()
+        self._idle: list[Place] = []
         self._runner = runner
         self._wake = wake
         self._stopping: str | None = None
 
     def start(self, group: TaskGroup) -> None:
         """Start one task per place."""
-        for number, place in enumerate(self.free):
-            group.start_soon(self._serve, place, name=f"place {number}")
+        for number in range(self._count):
+            group.start_soon(self._serve, Place(), name=f"place {number}")
 
     def give(self, claims: Sequence[Claim]) -> None:
         """Hand claims to free places; there are never more claims than free places."""
@@ -49,15 +64,15 @@ class Places:
             flight = Flight(claim)
             flight.stopped = self._stopping
             self.flights.add(flight)
-            place = self.free.pop()
-            place.flight = flight
-            place.wake.set()
+            self._given.append(flight)
+        self.free -= len(claims)
+        self._rouse(min(1, len(claims)))
 
     def cancel_all(self, why: str) -> None:
         """Cancel every handler, since the pool stops."""
         self._stopping = why
         for flight in tuple(self.flights):
-            if flight.outcome is None and flight.stopped is None:
+            if flight.outcome is None and flight.stopped is None and not flight.cancelled:
                 flight.stopped = why
                 flight.cancel()
 
@@ -71,44 +86,69 @@ class Places:
         log.warning(text, words(flight.claim, worker), verdict, extra=naming(flight.claim, worker))
         flight.cancel()
 
+    def _rouse(self, most: int) -> None:
+        for _ in range(min(most, len(self._idle))):
+            self._idle.pop().wake.set()
+
     async def _serve(self, place: Place) -> None:
-        """One task for good. Its scope is made anew only after an attempt was cancelled."""
-        while True:
-            try:
-                with CancelScope() as scope:
-                    await self._work(place, scope)
-            except get_cancelled_exc_class():
-                if place.flight is not None:
-                    place.flight.stopped = place.flight.stopped or "the pool was cancelled"
-                    self._over(place, place.flight)
-                raise
-            if place.flight is not None:
-                self._over(place, place.flight)
+        """One task for good."""
+        try:
+            while True:
+                while not self._given:
+                    place.wake = Event()
+                    self._idle.append(place)
+                    await place.wake.wait()
+                await checkpoint_if_cancelled()
+                # two are woken by each that begins, so all stand within a few rounds of the loop, and a row that one
+                # place can run alone costs two vain wake-ups and not one for each claim
+                self._rouse(min(WOKEN_BY_ONE, len(self._given) - 1))
+                await self._attempts(place)
+        except get_cancelled_exc_class():
+            self._abandon(place)
+            raise
+
+    async def _attempts(self, place: Place) -> None:
+        """Attempts in one scope, which is left after one that was cancelled or may have left something open in it."""
+        left_open = False
+        scope = CancelScope()
+        try:
+            with scope:
+                await self._work(place, scope)
+        except RuntimeError:
+            left_open = True
+            unwind(scope)
+        flight = place.flight
+        if flight is None:
+            return
+        if left_open:
+            flight.outcome = self._runner.failed(flight.claim, LEFT_OPEN)
+        elif flight.outcome is None and flight.stopped is None and not flight.lost and scope.cancel_called:
+            flight.outcome = self._runner.overdue(flight.claim)
+        self._over(place, flight)
 
     async def _work(self, place: Place, scope: CancelScope) -> None:
-        """Attempts, one after another, until one of them is cancelled."""
+        """Attempts, one after another, for as long as there are claims and the scope can be used again."""
         run = self._runner.run
-        while not scope.cancel_called:
-            await place.wake.wait()
-            flight = place.flight
-            assert flight is not None
+        while self._given:
+            flight = place.flight = self._given.popleft()
             if flight.lost or flight.stopped is not None:
                 return
             flight.scope = scope
             try:
-                flight.outcome = await run(flight.claim)
+                flight.outcome = await run(flight.claim, scope)
             except Exception as error:
                 worker = self._runner.worker
                 log.exception("%s: the runner failed", words(flight.claim, worker), extra=naming(flight.claim, worker))
                 reason = f"the runner failed: {type(error).__name__}: {error}"
                 flight.outcome = Outcome("fail", Callback(flight.claim.token, reason, self._runner.worker.id))
+            if scope.cancel_called or not is_clean(scope):
+                return
             self._over(place, flight)
 
     def _over(self, place: Place, flight: Flight) -> None:
         """The handler has ended: its place is free, and its outcome waits to be settled."""
         place.flight = None
-        place.wake = Event()
-        self.free.append(place)
+        self.free += 1
         if flight.outcome is None and flight.lost:
             self.flights.discard(flight)
         else:
@@ -117,3 +157,33 @@ class Places:
                 flight.outcome = self._runner.abandoned(flight.claim, why)
             self.outcomes.append(flight)
         self._wake()
+
+    def _abandon(self, place: Place) -> None:
+        """The pool was cancelled from outside: what is in flight is handed back, also what no place has begun."""
+        if place.flight is not None:
+            self._given.appendleft(place.flight)
+        while self._given:
+            flight = self._given.popleft()
+            flight.stopped = flight.stopped or "the pool was cancelled"
+            self._over(place, flight)
+
+
+def is_clean(scope: CancelScope) -> bool:
+    """Whether nothing was left open inside a scope. anyio has no public way to tell; where this one is gone the answer
+    is no, every attempt has a scope of its own, and leaving that one tells."""
+    return getattr(scope, "_child_scopes", None) == NOTHING
+
+
+def unwind(scope: CancelScope) -> None:
+    """Cancel and leave the scopes that a handler left open, innermost first, so that its task can be used again.
+
+    anyio has no public way to find them; where this one is gone the error of the scope outside reports the fault.
+    """
+    for inner in tuple(getattr(scope, "_child_scopes", ())):
+        inner.cancel()
+        unwind(inner)
+    with suppress(RuntimeError):
+        scope.__exit__(None, None, None)
+
+
+NOTHING: set[CancelScope] = set()

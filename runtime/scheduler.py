@@ -175,7 +175,7 @@ class Scheduler:
     def _limit(self) -> int:
         if not self._claiming or self.mode is Mode.PAUSED:
             return 0
-        free = len(self.places.free)
+        free = self.places.free
         if self._max_jobs is None:
             return free
         return min(free, self._max_jobs - self._settling.ended_jobs - len(self.places.flights))

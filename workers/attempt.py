@@ -9,12 +9,10 @@ import copy
 import math
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
-from anyio import CancelScope
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from runtime.protocol.ports import Outcome
+from runtime.protocol.ports import Outcome, Scope
 from runtime.protocol.records import Callback, Claim, Commit, Worker
 from workers.context import Context
 from workers.findings import Ending, Finding, OutOfTime, Raised, Returned
@@ -44,26 +42,23 @@ def begin(claim: Claim, bound: Bound, rooms: Rooms) -> Context:
     return Context(claim, bound.step, params, rooms.store_id, deadline, rooms.source)
 
 
-async def run(context: Context, bound: Bound, rooms: Rooms) -> Ending:
+async def run(context: Context, bound: Bound, rooms: Rooms, scope: Scope) -> Ending:
     """How the handler ended. What it does after its time limit does not count."""
-    scope = CancelScope(deadline=context.deadline)
-    ending: Ending | None = None
-    try:
-        with scope:
-            if bound.kind is Kind.LOOP:
-                ending = await _in_loop(context, bound)
-            else:
-                ending = await _elsewhere(context, bound, rooms)
-    except RuntimeError:
-        _unwind(scope)
-        return Finding(
-            "fail", "the handler left a cancel scope or a task group open (or an async generator that holds one)"
-        )
-    if scope.cancel_called and not context.begun:
-        return Finding("fail", f"time limit of {bound.step.time_limit} ms reached before the handler began")
-    if scope.cancel_called:
+    if rooms.wall:
+        _limit(scope, context.deadline, bound.step.time_limit / 1000)
+    if bound.kind is Kind.LOOP:
+        return await _in_loop(context, bound, scope)
+    ending = await _elsewhere(context, bound, rooms)
+    if scope.cancel_called and rooms.clock() >= context.deadline:
         return OutOfTime(bound.step.time_limit, _afterwards(ending))
-    return ending if ending is not None else Raised(RuntimeError("the handler ended in no known way"))
+    return ending
+
+
+def out_of_time(bound: Bound, *, begun: bool) -> OutOfTime | Finding:
+    """The ending of a handler that was cancelled by its time limit."""
+    if begun:
+        return OutOfTime(bound.step.time_limit, "the handler was cancelled")
+    return Finding("fail", f"time limit of {bound.step.time_limit} ms reached before the handler began")
 
 
 def decide(finding: Returned | Finding, claim: Claim, context: Context, worker: Worker) -> Outcome:
@@ -74,8 +69,17 @@ def decide(finding: Returned | Finding, claim: Claim, context: Context, worker: 
     return Outcome(finding.verb, Callback(claim.token, finding.reason, worker.id, finding.after_ms))
 
 
-async def _in_loop(context: Context, bound: Bound) -> Ending:
-    await checkpoint_if_cancelled()
+def _limit(scope: Scope, deadline: float, limit_s: float) -> None:
+    """Have the scope end at the deadline, or up to a thousandth of the limit later: the attempts of a place that follow
+    each other share a scope, and moving its deadline each time would cost more than a small handler does."""
+    slack_s = limit_s / 1000
+    if not deadline <= scope.deadline <= deadline + slack_s:
+        scope.deadline = deadline + slack_s
+
+
+async def _in_loop(context: Context, bound: Bound, scope: Scope) -> Ending:
+    if scope.cancel_called:
+        await checkpoint_if_cancelled()
     context.begun = True
     try:
         value = await bound.function(context, **context.parameters)
@@ -97,23 +101,7 @@ async def _elsewhere(context: Context, bound: Bound, rooms: Rooms) -> Ending:
         return Raised(error)
 
 
-def _unwind(scope: CancelScope) -> None:
-    """Cancel and leave the scopes that a handler left open, innermost first, so that its task can be used again.
-
-    anyio has no public way to find them; where this one is gone the error of the scope outside reports the fault.
-    """
-    for inner in tuple(getattr(scope, "_child_scopes", ())):
-        inner.cancel()
-        _unwind(inner)
-    with suppress(RuntimeError):
-        scope.__exit__(None, None, None)
-
-
-def _afterwards(ending: Ending | None) -> str:
-    match ending:
-        case Returned():
-            return "the handler could not be cancelled and returned a value later, which is not committed"
-        case Raised(error):
-            return f"the handler could not be cancelled and ended later with {reason_of(error)}"
-        case _:
-            return "the handler was cancelled"
+def _afterwards(ending: Ending) -> str:
+    if isinstance(ending, Raised):
+        return f"the handler could not be cancelled and ended later with {reason_of(ending.error)}"
+    return "the handler could not be cancelled and returned a value later, which is not committed"

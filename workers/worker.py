@@ -8,11 +8,11 @@ from typing import Self
 
 from runtime.protocol.canonical import cut
 from runtime.protocol.errors import InvalidValue, ItemError, RegistryDamaged, Undeclared
-from runtime.protocol.ports import Outcome
+from runtime.protocol.ports import Outcome, Scope
 from runtime.protocol.records import Callback, Claim, Commit
 from runtime.protocol.records import Worker as WorkerRecord
 from workers.app import App
-from workers.attempt import Rooms, begin, decide, run
+from workers.attempt import Rooms, begin, decide, out_of_time, run
 from workers.findings import Finding, classify, refused
 from workers.handlers import Bound
 from workers.notes import logger, naming, note
@@ -63,15 +63,16 @@ class Worker:
         """The worker's id and what it declares now."""
         return self._record
 
-    async def run(self, claim: Claim) -> Outcome:
-        """One attempt. Raises only when it is cancelled from outside, and then once its handler has ended."""
+    async def run(self, claim: Claim, scope: Scope) -> Outcome:
+        """One attempt in `scope`, whose deadline becomes the step's time limit. Raises only when it is cancelled, and
+        then once its handler has ended."""
         try:
             bound = self._declared[claim.token.digest][claim.token.cursor]
         except (KeyError, IndexError):
             return self._unresolved(claim)
         context = begin(claim, bound, self._rooms)
         try:
-            ending = await run(context, bound, self._rooms)
+            ending = await run(context, bound, self._rooms, scope)
         except BaseException:
             if context.begun:
                 self._interrupted.add((claim.token.job, claim.token.generation))
@@ -81,13 +82,23 @@ class Worker:
             note(claim, bound, finding)
         return decide(finding, claim, context, self._record)
 
+    def overdue(self, claim: Claim) -> Outcome:
+        """What becomes of a claim whose attempt was cancelled by its time limit."""
+        bound = self._bound(claim)
+        assert bound is not None, "only a handler of ours has a time limit"
+        ending = out_of_time(bound, begun=self._had_begun(claim))
+        finding = classify(ending, hold=bound.hold)
+        assert isinstance(finding, Finding)
+        return self._found(claim, finding)
+
+    def failed(self, claim: Claim, reason: str) -> Outcome:
+        """What becomes of a claim whose handler did what none may do."""
+        return self._found(claim, Finding("fail", reason))
+
     def abandoned(self, claim: Claim, reason: str) -> Outcome:
         """What becomes of a claim whose attempt was cancelled: a release; under `hold`, once its handler has begun, a
         quarantine, since nobody knows what it did."""
-        key = (claim.token.job, claim.token.generation)
-        begun = key in self._interrupted
-        self._interrupted.discard(key)
-        if begun and self._holds(claim):
+        if self._had_begun(claim) and self._holds(claim):
             return self._callback(claim, "quarantine", f"outcome unknown: the handler was cancelled midway: {reason}")
         return self._callback(claim, "release", reason)
 
@@ -104,8 +115,7 @@ class Worker:
         finding = Finding("fail", str(error))
         if isinstance(error, InvalidValue):
             finding = refused(error)
-        note(claim, self._bound(claim), finding)
-        return self._callback(claim, finding.verb, finding.reason)
+        return self._found(claim, finding)
 
     async def aclose(self) -> None:
         """End the processes of handlers."""
@@ -137,6 +147,17 @@ class Worker:
         kept = {known: manifest for known, manifest in self._record.manifests.items() if known != digest}
         self._record = WorkerRecord(self._record.id, kept)
         logger.critical("worker %s no longer declares definition %s: %s", self._record.id, digest, reason)
+
+    def _had_begun(self, claim: Claim) -> bool:
+        """Whether the handler of a claim that was cancelled had begun; asked once."""
+        key = (claim.token.job, claim.token.generation)
+        begun = key in self._interrupted
+        self._interrupted.discard(key)
+        return begun
+
+    def _found(self, claim: Claim, finding: Finding) -> Outcome:
+        note(claim, self._bound(claim), finding)
+        return self._callback(claim, finding.verb, finding.reason)
 
     def _bound(self, claim: Claim) -> Bound | None:
         steps = self._steps.get(claim.token.digest, ())

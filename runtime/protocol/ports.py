@@ -16,6 +16,16 @@ class Outcome(Record, frozen=True):
     item: Commit | Callback
 
 
+class Scope(Protocol):
+    """What an attempt runs in: it is cancelled at `deadline` (seconds, as the event loop counts them), or before."""
+
+    deadline: float
+
+    @property
+    def cancel_called(self) -> bool:
+        """Whether what runs in it is being cancelled."""
+
+
 class Runner(Protocol):
     """Runs attempts for the scheduler. The scheduler alone decides when an attempt starts and is cancelled."""
 
@@ -23,9 +33,15 @@ class Runner(Protocol):
     def worker(self) -> Worker:
         """The worker's id and what it declares now; a damaged definition drops out of it."""
 
-    async def run(self, claim: Claim) -> Outcome:
-        """One attempt, within the step's time limit. Never raises but when it is cancelled from outside, and then only
-        after its handler has ended."""
+    async def run(self, claim: Claim, scope: Scope) -> Outcome:
+        """One attempt in the scope of its place, whose deadline it moves to the step's time limit. Never raises but
+        when it is cancelled, and then only after its handler has ended."""
+
+    def overdue(self, claim: Claim) -> Outcome:
+        """The outcome of an attempt that was cancelled by the deadline which `run` has set."""
+
+    def failed(self, claim: Claim, reason: str) -> Outcome:
+        """The outcome of an attempt that its place has found at fault."""
 
     def abandoned(self, claim: Claim, reason: str) -> Outcome:
         """The outcome of an attempt that was cancelled because the pool stops: a release, or under `hold`, once its

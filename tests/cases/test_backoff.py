@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from runtime import scheduler
-from runtime.protocol.ports import Outcome
+from runtime.protocol.ports import Outcome, Scope
 from runtime.protocol.records import Answer, Callback, Claim, ClaimRequest, Claims, Commit, Token, Worker
 from runtime.protocol.retry import backoff
 from runtime.protocol.verdicts import Mode, Verdict
@@ -56,12 +56,18 @@ class Idle:
 
     # the runner
 
-    async def run(self, claim: Claim) -> Outcome:
+    async def run(self, claim: Claim, scope: Scope) -> Outcome:
         self.started_at = self.polls
         return Outcome("commit_step", Commit(claim.token, 1, self.worker))
 
     def abandoned(self, claim: Claim, reason: str) -> Outcome:
         return Outcome("release", Callback(claim.token, reason))
+
+    def overdue(self, claim: Claim) -> Outcome:
+        raise AssertionError("the step has no time limit")
+
+    def failed(self, claim: Claim, reason: str) -> Outcome:
+        raise AssertionError(reason)
 
     def after(self, claim: Claim, outcome: Outcome, error: Exception) -> None:
         return None

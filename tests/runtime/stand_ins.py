@@ -9,7 +9,7 @@ import anyio.lowlevel
 
 from runtime.protocol.errors import ItemError
 from runtime.protocol.manifest import Manifest, Step
-from runtime.protocol.ports import Outcome
+from runtime.protocol.ports import Outcome, Scope
 from runtime.protocol.records import Answer, Callback, Claim, ClaimRequest, Claims, Commit, Renewal, Token, Worker
 from runtime.protocol.verdicts import Mode, Verdict
 
@@ -116,7 +116,7 @@ class Runner:
         self.started: list[str] = []
         self.follow: Outcome | None = None
 
-    async def run(self, claim: Claim) -> Outcome:
+    async def run(self, claim: Claim, scope: Scope) -> Outcome:
         self.started.append(claim.token.job)
         self.running += 1
         self.most = max(self.most, self.running)
@@ -128,6 +128,12 @@ class Runner:
 
     def abandoned(self, claim: Claim, reason: str) -> Outcome:
         return Outcome("release", Callback(claim.token, reason, WORKER.id))
+
+    def overdue(self, claim: Claim) -> Outcome:
+        raise AssertionError("nothing here has a time limit")
+
+    def failed(self, claim: Claim, reason: str) -> Outcome:
+        return Outcome("fail", Callback(claim.token, reason, WORKER.id))
 
     def after(self, claim: Claim, outcome: Outcome, error: ItemError) -> Outcome | None:
         return self.follow

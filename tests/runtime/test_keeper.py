@@ -153,7 +153,7 @@ async def test_it_says_that_the_process_lives_and_takes_it_back_at_the_end() -> 
 async def test_what_is_due_is_swept_while_every_place_is_busy() -> None:
     desk, places = KeepersDesk(), idle_places()
     desk.due = 1
-    places.free.clear()
+    places.free = 0
     async with kept(desk, places):
         await until(lambda: "sweep" in desk.said)
 

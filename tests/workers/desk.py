@@ -4,6 +4,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from anyio import Event, create_task_group
+
+from runtime.places import Places
 from runtime.protocol.manifest import Manifest
 from runtime.protocol.ports import Outcome
 from runtime.protocol.records import Callback, Claim, Commit, Effect, Token
@@ -40,12 +43,31 @@ def claim(manifest: Manifest, payload: Any = None, *, cursor: int = 0, attempt: 
     return Claim(token, manifest.name, "f1", 3, json.dumps(payload), attempt, attempt, 0, 30_000, 1)
 
 
+async def attempt(made: Worker, given: Claim, ended: Callable[[Outcome], None] = lambda outcome: None) -> Outcome:
+    """What one attempt leads to, run by a place as the scheduler's places run it; `ended` is told so too when this is
+    cancelled from outside."""
+    over = Event()
+    places = Places(made, 1, over.set)
+    try:
+        async with create_task_group() as group:
+            places.start(group)
+            places.give([given])
+            await over.wait()
+            group.cancel_scope.cancel()
+    finally:
+        (flight,) = places.outcomes
+        assert flight.outcome is not None
+        ended(flight.outcome)
+    return flight.outcome
+
+
 async def outcome_of(
     handler: Callable[..., Any],
     payload: Any = None,
     *,
     source: Desk | None = None,
     process: bool = False,
+    ended: Callable[[Outcome], None] = lambda outcome: None,
     **policy: Any,
 ) -> Outcome:
     """What one attempt at a one-step job with this handler leads to."""
@@ -55,7 +77,7 @@ async def outcome_of(
     app.step(name="handler", process=process)(handler)
     manifest = app.manifest([step("base", "handler", **policy)])
     async with worker(app, source) as made:
-        return await made.run(claim(manifest, payload))
+        return await attempt(made, claim(manifest, payload), ended)
 
 
 def reason(outcome: Outcome) -> str:

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from runtime.protocol.records import Callback
-from tests.workers.desk import claim, commit, outcome_of, reason, worker
+from tests.workers.desk import attempt, claim, commit, outcome_of, reason, worker
 from workers import App, Context, OutcomeUnknown, Quarantine, Retry, step
 
 
@@ -34,7 +34,7 @@ async def test_a_value_is_committed_with_the_claims_token_and_the_workers_manife
     manifest = app.manifest([("base", credit)])
     made = worker(app)
     given = claim(manifest)
-    handed = commit(await made.run(given))
+    handed = commit(await attempt(made, given))
     assert (handed.token, handed.value, handed.worker, list(handed.writes)) == (given.token, 11, made.worker, [])
     assert handed.worker.manifests == {manifest.digest: manifest}
 
@@ -158,7 +158,7 @@ async def test_a_time_limit_that_is_over_before_the_handler_began_fails_under_ho
     manifest = app.manifest([step("base", "note", time_limit=1, on_lapse="hold")])
     made = worker(app)
     made._rooms.clock = lambda: 0.0
-    outcome = await made.run(claim(manifest))
+    outcome = await attempt(made, claim(manifest))
     assert (outcome.verb, reason(outcome)) == ("fail", "time limit of 1 ms reached before the handler began")
     assert called == []
 
@@ -231,7 +231,7 @@ async def test_the_log_names_job_flow_step_generation_and_handler(caplog: pytest
     app.step(name="boom")(raising(ValueError("bad amount")))
     manifest = app.manifest([step("base", "boom")])
     with caplog.at_level(logging.INFO, logger="keepstep.worker"):
-        await worker(app).run(claim(manifest))
+        await attempt(worker(app), claim(manifest))
     (record,) = caplog.records
     assert record.getMessage().startswith(
         "fail: job j1, flow f1, step base, generation 7, handler boom: ValueError: bad amount\nTraceback"

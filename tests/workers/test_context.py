@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from runtime.protocol.records import Write
-from tests.workers.desk import Desk, claim, commit, outcome_of, reason, worker
+from tests.workers.desk import Desk, attempt, claim, commit, outcome_of, reason, worker
 from workers import App, Context, step
 
 
@@ -29,7 +29,7 @@ async def test_the_context_tells_job_step_and_parameters() -> None:
         ]
 
     manifest = app.manifest([("base", tell, {"per_unit": 2})])
-    outcome = await worker(app).run(claim(manifest, {"units": 10}, attempt=2))
+    outcome = await attempt(worker(app), claim(manifest, {"units": 10}, attempt=2))
     assert commit(outcome).value == ["j1", "j1", "points", "f1", 3, "base", 2, 7, {"units": 10}, {"per_unit": 2}]
 
 
@@ -44,8 +44,8 @@ async def test_the_payload_comes_as_the_shape_that_is_asked_for_or_fails_the_att
         return ctx.payload_as(Points).units
 
     manifest = app.manifest([("base", shaped)])
-    assert commit(await worker(app).run(claim(manifest, {"units": 10}))).value == 10
-    assert "units" in reason(await worker(app).run(claim(manifest, {"units": "ten"})))
+    assert commit(await attempt(worker(app), claim(manifest, {"units": 10}))).value == 10
+    assert "units" in reason(await attempt(worker(app), claim(manifest, {"units": "ten"})))
 
 
 async def test_the_idempotency_key_is_the_same_in_every_attempt_and_differs_by_step_and_job() -> None:
@@ -60,7 +60,7 @@ async def test_the_idempotency_key_is_the_same_in_every_attempt_and_differs_by_s
     made = worker(app)
 
     async def of(given: Any) -> Any:
-        return commit(await made.run(given)).value
+        return commit(await attempt(made, given)).value
 
     first = await of(claim(manifest))
     assert len(first) == 64
@@ -153,8 +153,8 @@ async def test_time_left_counts_from_the_steps_time_limit_and_is_endless_on_a_lo
         left.append(ctx.time_left)
 
     manifest = app.manifest([step("base", look, time_limit="60s")])
-    await worker(app).run(claim(manifest))
-    await worker(app, clock="logical").run(claim(manifest))
+    await attempt(worker(app), claim(manifest))
+    await attempt(worker(app, clock="logical"), claim(manifest))
     assert 50 < left[0] <= 60
     assert left[1] == float("inf")
 
@@ -170,4 +170,4 @@ async def test_a_handler_that_changes_its_parameters_changes_them_for_itself_alo
 
     manifest = app.manifest([("base", spoil, {"names": ["a"], "n": 1})])
     made = worker(app)
-    assert [commit(await made.run(claim(manifest))).value for _ in range(2)] == [3, 3]
+    assert [commit(await attempt(made, claim(manifest))).value for _ in range(2)] == [3, 3]

@@ -9,6 +9,7 @@ import pytest
 from runtime.protocol.errors import WriteFailed
 from runtime.protocol.records import Answer, Callback
 from runtime.store.store import Store
+from tests.workers.desk import attempt
 from workers import App, Context
 from workers.worker import Worker
 
@@ -40,7 +41,7 @@ def ledger() -> App:
 async def turn(store: Store, worker: Worker) -> list[Any]:
     """Claim what there is, run it, settle it; the store's answers."""
     claims = (await store.claim(8, worker.worker)).claims
-    outcomes = [await worker.run(claim) for claim in claims]
+    outcomes = [await attempt(worker, claim) for claim in claims]
     answered, _ = await store.settle(commits=[outcome.item for outcome in outcomes])  # type: ignore[misc]
     return [
         (claim.token.job, answer, worker.after(claim, outcome, answer) if isinstance(answer, Exception) else None)

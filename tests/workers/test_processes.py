@@ -11,10 +11,11 @@ import anyio
 import pytest
 
 from runtime.protocol.errors import HandlerMismatch
+from runtime.protocol.ports import Outcome
 from runtime.protocol.records import Callback, Write
 from tests.workers import cpu_app
 from tests.workers.cpu_app import BRIEF, ENDS, HELD, READS, SQUARE
-from tests.workers.desk import Desk, claim, commit, reason, worker
+from tests.workers.desk import Desk, attempt, claim, commit, reason, worker
 from workers import App, step
 from workers.worker import Worker
 
@@ -28,13 +29,13 @@ async def made() -> AsyncIterator[Worker]:
 
 
 async def test_a_process_gives_its_value_is_not_this_one_and_is_used_again(made: Worker) -> None:
-    first, second = [commit(await made.run(claim(SQUARE, {"n": n}))).value for n in (3, 4)]
+    first, second = [commit(await attempt(made, claim(SQUARE, {"n": n}))).value for n in (3, 4)]
     assert (first[0], second[0]) == (10, 17)
     assert first[1] == second[1] != os.getpid()
 
 
 async def test_a_process_reads_through_its_worker_and_hands_over_writes_with_bytes(made: Worker) -> None:
-    handed = commit(await made.run(claim(READS, cursor=1)))
+    handed = commit(await attempt(made, claim(READS, cursor=1)))
     assert handed.value[:4] == [5, "j1", "reads", 1]
     assert len(handed.value[4]) == 64
     assert handed.value[5] is True
@@ -60,40 +61,37 @@ async def test_a_process_reads_through_its_worker_and_hands_over_writes_with_byt
 async def test_however_a_handler_in_a_process_ends_the_next_one_runs(
     made: Worker, payload: str, verb: str, said: str
 ) -> None:
-    outcome = await made.run(claim(ENDS, payload))
+    outcome = await attempt(made, claim(ENDS, payload))
     assert outcome.verb == verb
     assert said in reason(outcome)
     if payload == "retry":
         assert isinstance(outcome.item, Callback)
         assert outcome.item.after == 5_000
-    assert commit(await made.run(claim(ENDS, "nothing"))).value is None
+    assert commit(await attempt(made, claim(ENDS, "nothing"))).value is None
 
 
 async def test_a_process_that_ends_by_itself_under_hold_is_an_unknown_outcome(made: Worker) -> None:
-    outcome = await made.run(claim(HELD, "exit"))
+    outcome = await attempt(made, claim(HELD, "exit"))
     assert outcome.verb == "quarantine"
     assert reason(outcome) == "outcome unknown: the handler's process ended with exit code 7"
 
 
 async def test_a_process_over_its_time_limit_is_killed(made: Worker) -> None:
-    await made.run(claim(SQUARE, {"n": 1}))
-    outcome = await made.run(claim(BRIEF, "spin"))
+    await attempt(made, claim(SQUARE, {"n": 1}))
+    outcome = await attempt(made, claim(BRIEF, "spin"))
     assert (outcome.verb, reason(outcome)) == ("fail", "time limit of 200 ms reached: the handler was cancelled")
 
 
 async def test_a_process_that_is_cancelled_has_ended_before_its_claim_is_given_up(made: Worker) -> None:
-    _, child = commit(await made.run(claim(SQUARE, {"n": 1}))).value
+    _, child = commit(await attempt(made, claim(SQUARE, {"n": 1}))).value
+    outcomes: list[Outcome] = []
     async with anyio.create_task_group() as group:
-
-        async def attempt() -> None:
-            await made.run(claim(HELD, "spin"))
-
-        group.start_soon(attempt)
+        group.start_soon(attempt, made, claim(HELD, "spin"), outcomes.append)
         await anyio.wait_all_tasks_blocked()
         group.cancel_scope.cancel()
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
-    assert made.abandoned(claim(HELD, "spin"), "the pool stops").verb == "quarantine"
+    assert [outcome.verb for outcome in outcomes] == ["quarantine"]
 
 
 async def test_an_app_that_a_process_cannot_import_is_refused_at_the_start() -> None:
@@ -111,22 +109,22 @@ async def test_an_app_that_a_process_cannot_import_is_refused_at_the_start() -> 
 
 async def test_an_app_that_does_not_load_in_the_process_fails_the_attempt_by_name() -> None:
     async with worker(cpu_app.app, target="tests.workers.nowhere:app") as made:
-        outcome = await made.run(claim(SQUARE, {"n": 1}))
+        outcome = await attempt(made, claim(SQUARE, {"n": 1}))
     assert outcome.verb == "fail"
     assert "could not load the app: ModuleNotFoundError" in reason(outcome)
 
 
 async def test_an_app_in_a_file_is_loaded_by_its_path() -> None:
     async with worker(cpu_app.app, target=f"{cpu_app.__file__}:app") as made:
-        assert commit(await made.run(claim(SQUARE, {"n": 3}))).value[0] == 10
+        assert commit(await attempt(made, claim(SQUARE, {"n": 3}))).value[0] == 10
 
 
 LONELY = """
 import anyio
 from tests.workers import cpu_app
-from tests.workers.desk import claim, worker
+from tests.workers.desk import attempt, claim, worker
 
-anyio.run(worker(cpu_app.app).run, claim(cpu_app.ENDS, "spin"))
+anyio.run(attempt, worker(cpu_app.app), claim(cpu_app.ENDS, "spin"))
 """
 
 

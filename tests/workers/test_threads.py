@@ -8,7 +8,7 @@ import anyio
 from anyio import from_thread, to_thread
 
 from runtime.protocol.ports import Outcome
-from tests.workers.desk import Desk, claim, commit, outcome_of, reason, worker
+from tests.workers.desk import Desk, attempt, claim, commit, outcome_of, reason, worker
 from workers import App, step
 
 
@@ -39,11 +39,11 @@ async def test_a_thread_that_is_over_its_time_limit_keeps_its_place_until_it_end
 
     outcomes: list[Outcome] = []
 
-    async def attempt() -> None:
+    async def trying() -> None:
         outcomes.append(await outcome_of(slow, time_limit=250))
 
     async with anyio.create_task_group() as group:
-        group.start_soon(attempt)
+        group.start_soon(trying)
         await over.wait()
         assert outcomes == []
         go.set()
@@ -60,10 +60,10 @@ async def test_a_thread_that_is_cancelled_from_outside_ends_first_and_its_value_
     let_go = _unless_ended(gate.go, outcomes)
     async with anyio.create_task_group() as group:
 
-        async def attempt() -> None:
-            outcomes.append(await outcome_of(gate))
+        async def trying() -> None:
+            await outcome_of(gate, ended=outcomes.append)
 
-        group.start_soon(attempt)
+        group.start_soon(trying)
         await gate.began.wait()
         group.cancel_scope.cancel()
         let_go()
@@ -84,15 +84,15 @@ async def test_a_claim_is_not_given_up_before_its_thread_has_ended_even_by_a_nat
     manifest = app.manifest([("base", "gate")])
     made, ended = worker(app), []
 
-    async def attempt() -> None:
+    async def trying() -> None:
         try:
-            await made.run(claim(manifest))
+            await attempt(made, claim(manifest))
         finally:
             ended.append(gate.go.is_set())
 
     import asyncio
 
-    task = asyncio.get_running_loop().create_task(attempt())
+    task = asyncio.get_running_loop().create_task(trying())
     await gate.began.wait()
     task.cancel()
     await anyio.lowlevel.checkpoint()
@@ -139,17 +139,12 @@ async def test_reading_in_a_thread_gives_way_to_a_cancellation_from_outside() ->
 
     manifest = app.manifest([step("base", reads, on_lapse="hold")])
     made = worker(app, Stuck())
-    outcomes = []
+    outcomes: list[Outcome] = []
     async with anyio.create_task_group() as group:
-
-        async def attempt() -> None:
-            outcomes.append(await made.run(claim(manifest)))
-
-        group.start_soon(attempt)
+        group.start_soon(attempt, made, claim(manifest), outcomes.append)
         await reading.wait()
         group.cancel_scope.cancel()
-    assert outcomes == []
-    assert made.abandoned(claim(manifest), "the pool stops").verb == "quarantine"
+    assert [outcome.verb for outcome in outcomes] == ["quarantine"]
 
 
 async def test_as_many_threads_run_at_once_as_the_worker_has_places() -> None:
@@ -162,12 +157,12 @@ async def test_as_many_threads_run_at_once_as_the_worker_has_places() -> None:
     manifest = app.manifest([("base", together)])
     made, values = worker(app, concurrency=50), []
 
-    async def attempt(number: int) -> None:
-        values.append(commit(await made.run(claim(manifest, job=f"j{number}"))).value)
+    async def trying(number: int) -> None:
+        values.append(commit(await attempt(made, claim(manifest, job=f"j{number}"))).value)
 
     async with anyio.create_task_group() as group:
         for number in range(50):
-            group.start_soon(attempt, number)
+            group.start_soon(trying, number)
     assert sorted(values) == list(range(50))
     assert to_thread.current_default_thread_limiter().borrowed_tokens == 0
 

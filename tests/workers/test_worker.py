@@ -8,7 +8,7 @@ import pytest
 
 from runtime.protocol.errors import InvalidValue, ItemError, RegistryDamaged, Undeclared, WriteFailed
 from runtime.protocol.ports import Outcome, Runner
-from tests.workers.desk import claim, commit, reason, worker
+from tests.workers.desk import attempt, claim, commit, reason, worker
 from workers import App, Context, step
 from workers.worker import Worker
 
@@ -26,7 +26,7 @@ async def one(ctx: Context) -> int:
 
 async def settled(made: Worker, error: ItemError) -> Outcome | None:
     given = claim(made.app.manifests[0])
-    return made.after(given, await made.run(given), error)
+    return made.after(given, await attempt(made, given), error)
 
 
 def test_a_worker_is_a_runner_and_its_id_is_random_by_default() -> None:
@@ -40,12 +40,12 @@ async def test_a_claim_of_an_undeclared_definition_fails_alone_and_says_why() ->
     made = worker(app_of(one))
     foreign = App("points", abi="other/1")
     foreign.step(name="handler")(one)
-    outcome = await made.run(claim(foreign.manifest([("base", one)])))
+    outcome = await attempt(made, claim(foreign.manifest([("base", one)])))
     assert outcome.verb == "fail"
     assert "is not declared here" in reason(outcome)
-    beyond = await made.run(claim(made.app.manifests[0], cursor=4))
+    beyond = await attempt(made, claim(made.app.manifests[0], cursor=4))
     assert "has no step 4 here" in reason(beyond)
-    assert commit(await made.run(claim(made.app.manifests[0]))).value == 1
+    assert commit(await attempt(made, claim(made.app.manifests[0]))).value == 1
 
 
 async def test_a_claim_whose_handler_has_not_begun_is_released_under_hold_too() -> None:
@@ -62,12 +62,13 @@ async def test_a_cancellation_before_the_handler_begins_leaves_it_unbegun() -> N
 
     made = worker(app_of(note, on_lapse="hold"))
     given = claim(made.app.manifests[0])
+    outcomes: list[Outcome] = []
     with anyio.CancelScope() as scope:
         scope.cancel()
-        await made.run(given)
+        await attempt(made, given, outcomes.append)
     assert scope.cancelled_caught
     assert called == []
-    assert made.abandoned(given, "the pool stops").verb == "release"
+    assert [outcome.verb for outcome in outcomes] == ["release"]
 
 
 @pytest.mark.parametrize(("on_lapse", "verb"), [("retry", "release"), ("hold", "quarantine")])
@@ -87,19 +88,14 @@ async def test_a_handler_cancelled_midway_is_released_under_retry_and_quarantine
         return "swallowed"
 
     made = worker(app_of(waits, on_lapse=on_lapse))
-    given, outcomes = claim(made.app.manifests[0]), []
-
-    async def attempt() -> None:
-        outcomes.append(await made.run(given))
-
+    outcomes: list[Outcome] = []
     async with anyio.create_task_group() as group:
-        group.start_soon(attempt)
+        group.start_soon(attempt, made, claim(made.app.manifests[0]), outcomes.append)
         await began.wait()
         group.cancel_scope.cancel()
-    assert outcomes == []
-    outcome = made.abandoned(given, "the pool stops")
+    (outcome,) = outcomes
     assert outcome.verb == verb
-    assert reason(outcome).endswith("the pool stops")
+    assert reason(outcome).endswith("the pool was cancelled")
 
 
 @pytest.mark.parametrize(("on_lapse", "verb"), [("retry", "release"), ("hold", "quarantine")])
@@ -129,8 +125,8 @@ async def test_claims_of_a_definition_that_was_dropped_meanwhile_are_released_wi
 
     made = worker(app_of(note, on_lapse="hold"))
     given = claim(made.app.manifests[0])
-    made.after(given, await made.run(given), RegistryDamaged(given.token.digest))
-    assert (await made.run(claim(made.app.manifests[0], job="j2"))).verb == "release"
+    made.after(given, await attempt(made, given), RegistryDamaged(given.token.digest))
+    assert (await attempt(made, claim(made.app.manifests[0], job="j2"))).verb == "release"
     assert called == [1]
 
 
