@@ -165,14 +165,15 @@ class Transaction:
     def move(self, facts: Facts, phase: Phase, *, flow_changed: bool = False) -> None:
         """Note that a job changes its phase; its flow and the counts are written by `flush` and `finish`."""
         before = facts.state
-        delta = occupies(facts.width, phase) - occupies(facts.width, before)
         done = phase == Phase.DONE
         if done and facts.anonymous:
             self._dropped.append(facts.flow)
-        elif delta or done or flow_changed or Phase.READY in (before, phase):
-            entry = self._flows.setdefault(facts.flow, [facts.flow, 0, 0])
-            entry[1] += delta
-            entry[2] -= done
+        else:
+            delta = occupies(facts.width, phase) - occupies(facts.width, before)
+            if delta or done or flow_changed or Phase.READY in (before, phase):
+                entry = self._flows.setdefault(facts.flow, [facts.flow, 0, 0])
+                entry[1] += delta
+                entry[2] -= done
         if before != phase:
             self._tally[facts.definition, before] -= 1
             self._tally[facts.definition, phase] += 1
