@@ -1,11 +1,10 @@
 """`work` as a person runs it: real processes and real signals."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,12 +13,12 @@ import pytest
 from runtime.embed import connect
 from runtime.protocol.records import JobRecord
 from runtime.protocol.verdicts import State
+from tests.runtime.gate import Gate
 
 pytestmark = pytest.mark.anyio
 
 APP = '''
-import time
-import anyio
+from tests.runtime import gate
 from workers import App, step
 
 app = App("naps", abi="local/1")
@@ -28,10 +27,11 @@ app = App("naps", abi="local/1")
 @app.step
 async def nap(ctx):
     print("started", ctx.job, flush=True)
-    if ctx.payload.get("blocks"):
-        time.sleep(60)
-    await anyio.sleep(ctx.payload["s"])
-    return ctx.payload["s"]
+    if "keeps the loop at" in ctx.payload:
+        gate.blocked(ctx.payload["keeps the loop at"])
+    if "waits at" in ctx.payload:
+        await gate.passed(ctx.payload["waits at"])
+    return "rested"
 
 
 app.manifest([step("nap", nap, lease="2s")])
@@ -58,6 +58,14 @@ class Pool:
     def end(self) -> int:
         return self.process.wait(30)
 
+    def told(self, part: str) -> str:
+        """The next line of stderr that has this in it."""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            if part in line:
+                return line.strip()
+        raise AssertionError(f"stderr ended before a line with {part!r}")
+
     def rest(self) -> str:
         assert self.process.stderr is not None
         return self.process.stderr.read()
@@ -67,6 +75,14 @@ class Pool:
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "naps.py").write_text(APP)
     return tmp_path
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    """Shut until the test opens it; no handler waits there any more when the test is over."""
+    made = Gate(tmp_path / "gate")
+    yield made
+    made.open()
 
 
 @contextmanager
@@ -88,9 +104,19 @@ def working(folder: Path, *options: str) -> Iterator[Pool]:
             process.kill()
 
 
-async def admit(folder: Path, job: str, **payload: object) -> None:
+async def admit(folder: Path, job: str, payload: Mapping[str, str]) -> None:
     async with connect(folder / "app.db") as store:
         await store.admit("naps", job, payload)
+
+
+def waiting(gate: Gate) -> Mapping[str, str]:
+    """The payload of a job that waits at the gate, and can be cancelled."""
+    return {"waits at": gate.path}
+
+
+def blocking(gate: Gate) -> Mapping[str, str]:
+    """The payload of a job that keeps the event loop until the gate is open."""
+    return {"keeps the loop at": gate.path}
 
 
 async def found(folder: Path, job: str) -> JobRecord:
@@ -107,21 +133,24 @@ def prepare(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_the_first_signal_lets_a_step_finish_and_ends_with_0(folder: Path, number: signal.Signals) -> None:
+async def test_the_first_signal_lets_a_step_finish_and_ends_with_0(
+    folder: Path, gate: Gate, number: signal.Signals
+) -> None:
     prepare(folder)
-    await admit(folder, "a", s=0.5)
+    await admit(folder, "a", waiting(gate))
     with working(folder) as pool:
         pool.line("ready ")
         pool.line("started a")
         pool.signal(number)
+        assert f"stopping ({number.name}): no more claims, 1 steps in flight" in pool.told("stopping")
+        gate.open()
         assert pool.end() == 0
-        assert re.search(r"stopping \(SIG\w+\): no more claims, 1 steps in flight", pool.rest())
     assert (await found(folder, "a")).state is State.DONE
 
 
-async def test_the_second_signal_cancels_at_once_and_the_job_is_handed_back(folder: Path) -> None:
+async def test_the_second_signal_cancels_at_once_and_the_job_is_handed_back(folder: Path, gate: Gate) -> None:
     prepare(folder)
-    await admit(folder, "a", s=60)
+    await admit(folder, "a", waiting(gate))
     with working(folder) as pool:
         pool.line("started a")
         pool.signal(signal.SIGINT)
@@ -133,25 +162,23 @@ async def test_the_second_signal_cancels_at_once_and_the_job_is_handed_back(fold
     assert (job.state, job.attempts, job.generation) == (State.READY, 0, 1)
 
 
-async def test_a_second_signal_right_behind_the_first_reaches_every_process(folder: Path) -> None:
+async def test_a_second_signal_right_behind_the_first_reaches_every_process(folder: Path, gate: Gate) -> None:
     prepare(folder)
     with working(folder, "--processes", "2") as pool:
         pool.line("ready ")
-        await admit(folder, "a", s=60)
+        await admit(folder, "a", waiting(gate))
         pool.line("started a")
         pool.signal(signal.SIGTERM)
-        assert pool.process.stderr is not None
-        while "stopping 2 worker processes" not in pool.process.stderr.readline():
-            pass
+        pool.told("stopping 2 worker processes")
         pool.signal(signal.SIGTERM)
         assert pool.process.wait(15) == 130
     job = await found(folder, "a")
     assert (job.state, job.attempts) == (State.READY, 0)
 
 
-async def test_the_hard_limit_ends_a_process_whose_handler_blocks_and_names_it(folder: Path) -> None:
+async def test_the_hard_limit_ends_a_process_whose_handler_blocks_and_names_it(folder: Path, gate: Gate) -> None:
     prepare(folder)
-    await admit(folder, "a", s=0, blocks=True)
+    await admit(folder, "a", blocking(gate))
     with working(folder, "--grace", "200ms", "--hard-limit", "300ms") as pool:
         pool.line("started a")
         pool.signal(signal.SIGTERM)
@@ -160,22 +187,20 @@ async def test_the_hard_limit_ends_a_process_whose_handler_blocks_and_names_it(f
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])
-async def test_the_hard_limit_tells_more_than_a_second_signal(folder: Path, processes: str) -> None:
+async def test_the_hard_limit_tells_more_than_a_second_signal(folder: Path, gate: Gate, processes: str) -> None:
     prepare(folder)
-    await admit(folder, "a", s=0, blocks=True)
+    await admit(folder, "a", blocking(gate))
     with working(folder, "--processes", processes, "--hard-limit", "1s") as pool:
         pool.line("started a")
         pool.signal(signal.SIGTERM)
-        assert pool.process.stderr is not None
-        while "waits for handler 'nap'" not in pool.process.stderr.readline():
-            pass
+        pool.told("waits for handler 'nap'")
         pool.signal(signal.SIGTERM)
         assert pool.end() == 143
 
 
-async def test_a_stop_says_which_handler_keeps_the_event_loop(folder: Path) -> None:
+async def test_a_stop_says_which_handler_keeps_the_event_loop(folder: Path, gate: Gate) -> None:
     prepare(folder)
-    await admit(folder, "a", s=0, blocks=True)
+    await admit(folder, "a", blocking(gate))
     with working(folder, "--grace", "1s", "--hard-limit", "2s") as pool:
         pool.line("started a")
         pool.signal(signal.SIGTERM)
@@ -186,9 +211,9 @@ async def test_a_stop_says_which_handler_keeps_the_event_loop(folder: Path) -> N
         assert pool.end() == 143
 
 
-async def test_a_drain_that_is_not_done_in_time_ends_with_3_and_names_what_is_left(folder: Path) -> None:
+async def test_a_drain_that_is_not_done_in_time_ends_with_3_and_names_what_is_left(folder: Path, gate: Gate) -> None:
     prepare(folder)
-    await admit(folder, "a", s=60)
+    await admit(folder, "a", waiting(gate))
     with working(folder, "--drain", "--timeout", "500ms", "--grace", "0s") as pool:
         assert pool.end() == 3
         told = pool.rest()
@@ -205,7 +230,7 @@ async def test_wrong_settings_are_one_line_and_exit_2(folder: Path) -> None:
 
 async def test_drain_works_everything_off_pauses_and_ends_with_0(folder: Path) -> None:
     prepare(folder)
-    await admit(folder, "a", s=0)
+    await admit(folder, "a", {})
     with working(folder, "--drain") as pool:
         assert pool.end() == 0
     async with connect(folder / "app.db") as store:
@@ -213,9 +238,9 @@ async def test_drain_works_everything_off_pauses_and_ends_with_0(folder: Path) -
     assert (await found(folder, "a")).state is State.DONE
 
 
-async def test_drain_that_is_not_through_by_its_timeout_ends_with_3(folder: Path) -> None:
+async def test_drain_that_is_not_through_by_its_timeout_ends_with_3(folder: Path, gate: Gate) -> None:
     prepare(folder)
-    await admit(folder, "a", s=60)
+    await admit(folder, "a", waiting(gate))
     with working(folder, "--drain", "--timeout", "300ms", "--grace", "0s") as pool:
         assert pool.end() == 3
     async with connect(folder / "app.db") as store:
@@ -228,12 +253,8 @@ async def test_a_killed_process_of_several_is_replaced_and_the_stop_ends_with_0(
         children = _children(pool.process.pid)
         assert len(children) == 2
         os.kill(children[0], signal.SIGKILL)
-        assert pool.process.stderr is not None
-        for line in pool.process.stderr:
-            if "ended with signal SIGKILL" in line:
-                break
-        while "is ready" not in pool.process.stderr.readline():
-            pass
+        pool.told("ended with signal SIGKILL")
+        pool.told("is ready")
         pool.signal(signal.SIGTERM)
         assert pool.end() == 0
 
