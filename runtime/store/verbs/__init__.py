@@ -5,12 +5,12 @@ from typing import Any
 
 from runtime.store.transaction import Transaction
 from runtime.store.verbs.admit import admit
-from runtime.store.verbs.app_schema import ensure_schema
+from runtime.store.verbs.announce import announce
 from runtime.store.verbs.claim import claim
 from runtime.store.verbs.commit_step import commit_step
+from runtime.store.verbs.ensure_schema import ensure_schema
 from runtime.store.verbs.fail import fail
 from runtime.store.verbs.migrate import migrate
-from runtime.store.verbs.presence import announce, withdraw
 from runtime.store.verbs.quarantine import quarantine
 from runtime.store.verbs.quarantine_job import quarantine_job
 from runtime.store.verbs.recover import recover
@@ -22,6 +22,7 @@ from runtime.store.verbs.set import set_
 from runtime.store.verbs.sweep import sweep
 from runtime.store.verbs.switch import switch
 from runtime.store.verbs.transition import transition
+from runtime.store.verbs.withdraw import withdraw
 from runtime.store.verbs.write import write
 
 # the order is that in which a group of concurrent requests runs: outcomes first, so that a claim sees what they free

@@ -1,4 +1,4 @@
-"""app_schema: an app's own tables, made once, in a transaction of its own."""
+"""ensure_schema: an app's own tables, made once, in a transaction of its own."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ def ensure_schema(tx: Transaction, items: Sequence[tuple[str, str]]) -> list[boo
 
 def _ensure(tx: Transaction, name: str, sql: str) -> bool:
     mark = digest(sql.encode())
-    known = tx.rows("app_schema.known", {"name": name})
+    known = tx.rows("ensure_schema.known", {"name": name})
     if known:
         if known != [(mark,)]:
             raise InvalidValue(
@@ -29,7 +29,7 @@ def _ensure(tx: Transaction, name: str, sql: str) -> bool:
                 tx.raw.execute(statement)
         except (sqlite3.Error, sqlite3.Warning) as error:
             raise WriteFailed(f"schema {name!r}: {guard.refused or error}; in: {statement[:200]}") from error
-    tx.rows("app_schema.add", {"name": name, "digest": mark, "at_ms": tx.wall_ms})
+    tx.rows("ensure_schema.add", {"name": name, "digest": mark, "at_ms": tx.wall_ms})
     return True
 
 

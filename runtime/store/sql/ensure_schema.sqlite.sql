@@ -1,4 +1,4 @@
--- app_schema: an app's own tables, made once.
+-- ensure_schema: an app's own tables, made once.
 
 -- name: known
 select digest from keepstep_app_schema where name = :name;

@@ -1,4 +1,4 @@
-"""presence: worker processes say that they live. Wall time, whatever the store's clock is."""
+"""announce: worker processes say that they live. Wall time, whatever the store's clock is."""
 
 import json
 import sqlite3
@@ -23,13 +23,6 @@ def announce(tx: Transaction, items: Sequence[tuple[Worker, str, int, int]]) -> 
             "digests": json.dumps(sorted(worker.manifests)),
             "engine": sqlite3.sqlite_version,
         }
-        tx.rows("presence.announce", params)
-    tx.rows("presence.forget", {"before_ms": tx.wall_ms - FORGET_AFTER_MS})
-    return [None] * len(items)
-
-
-def withdraw(tx: Transaction, items: Sequence[str]) -> list[None]:
-    """Say that these workers have ended."""
-    for name in items:
-        tx.rows("presence.withdraw", {"worker": tx.worker(check_name(name, "worker"))})
+        tx.rows("announce.put", params)
+    tx.rows("announce.forget", {"before_ms": tx.wall_ms - FORGET_AFTER_MS})
     return [None] * len(items)

@@ -1,0 +1,4 @@
+-- withdraw: worker processes that have ended.
+
+-- name: take_out
+delete from keepstep_presence where worker = :worker;
