@@ -1,4 +1,4 @@
-"""One call of every write verb and the state it is made in: killed at every point by a test, shown by `demo crash`."""
+"""Calls of every write verb of a store, each with the state that it is made in; `scenes` makes scenes of them."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from runtime.store.store import Store
 V1, V2 = points(OnLapse.RETRY)
 ONE = Manifest("note", "note/1", (step("note", "note"),))
 WORKER = Worker.declaring("worker", V1, V2, ONE)
+STRANGER = Worker.declaring("stranger", V1, V2, ONE)
 UNITS = {"units": 10}
 REASON = "because"
 Arguments = dict[str, Any]
@@ -69,6 +70,12 @@ async def claim_wide(store: Store) -> Arguments:
     return {"limit": 3, "worker": WORKER, "now": 1}
 
 
+async def claim_lapsed(store: Store) -> Arguments:
+    """A claim's lease has lapsed: the sweep makes its job ready first."""
+    await claimed(store)
+    return {"limit": 1, "worker": WORKER, "now": LAPSED}
+
+
 async def commit_first(store: Store) -> Arguments:
     """The first of two steps."""
     return {"token": (await claimed(store)).token, "value": 10, "worker": WORKER, "now": 1}
@@ -80,10 +87,10 @@ async def commit_last(store: Store) -> Arguments:
 
 
 async def commit_stale(store: Store) -> Arguments:
-    """A second delivery."""
+    """A second delivery, by a worker that is new here."""
     arguments = await commit_last(store)
     await store.commit_step(**arguments)
-    return arguments
+    return {**arguments, "worker": STRANGER}
 
 
 async def callback(store: Store) -> Arguments:
@@ -98,10 +105,10 @@ async def callback_in_a_free_flow(store: Store) -> Arguments:
 
 
 async def stale_callback(store: Store) -> Arguments:
-    """The same after the claim has ended."""
+    """The same after the claim has ended, by a worker that is new here."""
     arguments = await callback(store)
     await store.release(arguments["token"], "stopping", now=0)
-    return arguments
+    return {**arguments, "worker": STRANGER.id}
 
 
 async def renewal(store: Store) -> Arguments:
@@ -130,6 +137,11 @@ async def recovering(store: Store) -> Arguments:
     """A job in flight, seen at its generation."""
     await claimed(store)
     return {"job": "job", "generation": 1, "reason": REASON, "now": 1}
+
+
+async def recovering_to(store: Store) -> Arguments:
+    """The same, to another definition."""
+    return {**await recovering(store), "to": V2.digest}
 
 
 async def parking(store: Store) -> Arguments:
@@ -202,6 +214,11 @@ async def withdrawing(store: Store) -> Arguments:
     return {"worker": "worker"}
 
 
+async def withdrawing_unheard(store: Store) -> Arguments:
+    """One that was never heard of."""
+    return {"worker": STRANGER.id}
+
+
 async def own_tables(store: Store) -> Arguments:
     """An app's own tables."""
     return {"name": "notes", "sql": "create table note (text text) strict; create index by_text on note (text)"}
@@ -225,6 +242,7 @@ def commanded(prepare: Callable[[Store], Awaitable[Arguments]]) -> Callable[[Sto
     """The same call under a command id: repeated, it answers as the first time."""
 
     async def with_id(store: Store) -> Arguments:
+        """With a command id."""
         return {**await prepare(store), "command_id": "command"}
 
     return with_id
@@ -235,6 +253,7 @@ CASES = (
     Case("admit", admit_next, "accepted", "replay"),
     Case("claim", claim_one, "1 claimed", "0 claimed"),
     Case("claim", claim_wide, "3 claimed", "0 claimed"),
+    Case("claim", claim_lapsed, "1 claimed", "0 claimed"),
     Case("commit_step", commit_first, "advanced", "stale"),
     Case("commit_step", commit_last, "done", "stale"),
     Case("commit_step", commit_stale, "stale", "stale"),
@@ -250,6 +269,7 @@ CASES = (
     Case("redrive", redriving, "redriven", "stale"),
     Case("redrive", redriving_to, "redriven", "redriven"),
     Case("recover", recovering, "recovered", "stale"),
+    Case("recover", recovering_to, "recovered", "stale"),
     Case("recover", commanded(recovering), "recovered", "recovered"),
     Case("quarantine_job", parking, "quarantined", "stale"),
     Case("quarantine_job", commanded(parking), "quarantined", "quarantined"),
@@ -269,5 +289,6 @@ CASES = (
     Case("write", writing_first, "accepted", "replay"),
     Case("announce", announcing, "None", "None"),
     Case("withdraw", withdrawing, "None", "None"),
+    Case("withdraw", withdrawing_unheard, "None", "None"),
     Case("ensure_schema", own_tables, "True", "False"),
 )

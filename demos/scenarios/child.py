@@ -4,12 +4,15 @@
 
 A line on standard input is {"verb": …, "args": {…}}. The child prints READY, waits for the line GO, makes the call and
 prints its answer as JSON, or {"error": kind, "text": …}; when its input ends it closes the store. A watchdog ends a
-child that hangs, with its stacks on standard error. Beside the store's verbs there is `relay`: claim, deliver, commit.
+child that hangs, with its stacks on standard error. Beside the store's verbs there are `relay` (claim, deliver, commit)
+and the calls of other files in the store's folder: of a receiver's, `receive` and `set_max_delta`; of one that has no
+schema yet, `upgrade` and `upgrade_inbox`.
 """
 
 import faulthandler
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -55,9 +58,9 @@ def decoded(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def make(store: Store, verb: str, arguments: dict[str, Any]) -> object:
-    """One call of the store, or the relay's whole step."""
-    if verb == "relay":
-        return await relay(store, **arguments)
+    """One call of the store, or of one of the functions here."""
+    if verb in OTHERS:
+        return await OTHERS[verb](store, **arguments)
     return await getattr(store, verb)(**arguments)
 
 
@@ -75,6 +78,50 @@ async def relay(store: Store, *, inbox: str, worker: Worker, now: int) -> object
         )
     answer = await store.commit_step(claim.token, receipt.verdict, worker=worker, now=now)
     return [receipt.verdict, answer.verdict]
+
+
+async def receive(store: Store, *, inbox: str, event_id: str, flow: str, seq: int, body: Any) -> object:
+    """One delivery to the receiver's file of this name; the verdict."""
+    from runtime.store.inbox import Inbox
+
+    async with await Inbox.open(beside(store, inbox)) as receiver:
+        return (await receiver.receive(event_id, flow, seq, body)).verdict
+
+
+async def set_max_delta(store: Store, *, inbox: str, value: int) -> None:
+    """The capability of the receiver's file of this name."""
+    from runtime.store.inbox import Inbox
+
+    async with await Inbox.open(beside(store, inbox)) as receiver:
+        await receiver.set_max_delta(value)
+
+
+async def upgrade(store: Store, *, file: str, clock: str, store_id: str) -> str:
+    """A store's file is opened."""
+    async with await Store.open(beside(store, file), clock=clock, store_id=store_id):
+        return "opened"
+
+
+async def upgrade_inbox(store: Store, *, inbox: str) -> str:
+    """A receiver's file is opened."""
+    from runtime.store.inbox import Inbox
+
+    async with await Inbox.open(beside(store, inbox)):
+        return "opened"
+
+
+def beside(store: Store, name: str) -> Path:
+    """A file in the store's folder."""
+    return Path(store.path).with_name(name)
+
+
+OTHERS: Mapping[str, Callable[..., Awaitable[object]]] = {
+    "relay": relay,
+    "receive": receive,
+    "set_max_delta": set_max_delta,
+    "upgrade": upgrade,
+    "upgrade_inbox": upgrade_inbox,
+}
 
 
 def say(line: bytes) -> None:

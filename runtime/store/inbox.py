@@ -22,10 +22,11 @@ from runtime.store import points, statements
 from runtime.store.group import commit, roll_back
 from runtime.store.sqlite import Connection, Files, named, open_writer
 from runtime.store.turnstile import Turnstile
-from runtime.store.upgrade import upgrade
+from runtime.store.upgrade import Kind, upgrade
 from runtime.store.verbs.receive import receive
 
 APPLICATION_ID = 0x4B535458
+RECEIVER = Kind("upgrade_inbox", "inbox_schema", APPLICATION_ID)
 CHECKPOINT_AT_BYTES = 4 * 1024 * 1024
 Result = TypeVar("Result")
 
@@ -128,8 +129,12 @@ class Inbox:
     async def set_max_delta(self, value: int) -> None:
         """Raise or lower the receiver's capability; what stands is not touched."""
         check_integer(value, "max_delta", least=LEAST_DELTA, most=MOST_DELTA)
-        sql = statements.load("inbox")["set_max_delta"]
-        await self._run(lambda raw: self._write(raw, lambda: raw.execute(sql, {"max_delta": value})))
+
+        def put(raw: sqlite3.Connection) -> None:
+            raw.execute(statements.load("set_max_delta")["put"], {"max_delta": value})
+            points.reach("set_max_delta.put")
+
+        await self._run(lambda raw: self._write(raw, "set_max_delta", put))
 
     async def max_delta(self) -> int:
         """The largest delta that the receiver takes at present."""
@@ -170,7 +175,9 @@ class Inbox:
         if not group:
             return
         try:
-            answers = self._write(raw, lambda: [receive(raw, waiting.messages) for waiting in group])
+            answers = self._write(
+                raw, "receive", lambda raw: [receive(raw, waiting.messages) for waiting in group]
+            )
         except StoreError as error:
             for waiting in group:
                 waiting.error = error
@@ -178,22 +185,22 @@ class Inbox:
             for waiting, found in zip(group, answers, strict=True):
                 waiting.answers = found
 
-    def _write(self, raw: sqlite3.Connection, change: Callable[[], Result]) -> Result:
+    def _write(self, raw: sqlite3.Connection, verb: str, change: Callable[[sqlite3.Connection], Result]) -> Result:
         """One write transaction inside a turn. A `StoreError` before COMMIT means that nothing was written."""
         self._turnstile.enter(self._deadline())
         try:
             try:
                 raw.execute("begin immediate")
-                points.reach("receive.begin")
-                result = change()
-                points.reach("receive.before_commit")
+                points.reach(f"{verb}.begin")
+                result = change(raw)
+                points.reach(f"{verb}.before_commit")
             except BaseException as error:
                 roll_back(raw, error)
                 if isinstance(error, sqlite3.Error):
                     raise named(error, f"{self._files.path}: the receiver's transaction was undone") from error
                 raise
             self._commit(raw)
-            points.reach("receive.after_commit")
+            points.reach(f"{verb}.after_commit")
             if self._files.wal_bytes() > CHECKPOINT_AT_BYTES:
                 raw.execute("pragma wal_checkpoint(truncate)").fetchall()
             return result
@@ -215,14 +222,7 @@ def _prepare(files: Files, max_delta: int, deadline_ms: int) -> Callable[[sqlite
     def first_row(raw: sqlite3.Connection) -> None:
         raw.execute(statements.load("inbox")["first_setting"], {"max_delta": max_delta})
 
-    return upgrade(
-        files,
-        statements.numbered("migrations/inbox"),
-        first_row,
-        table="inbox_schema",
-        application=APPLICATION_ID,
-        deadline_ms=deadline_ms,
-    )
+    return upgrade(files, RECEIVER, first_row, deadline_ms=deadline_ms)
 
 
 def _checked(delivery: Delivery) -> Message | ItemError:

@@ -1,26 +1,74 @@
 """Named points at which a process can be made to end, to show what a crash there leaves.
 
 A point is `<verb>.begin`, `<verb>.<statement>` after each named statement, `<verb>.before_commit`,
-`<verb>.after_commit`.
+`<verb>.after_commit`; opening a file that lacks its schema is the verb `upgrade`, or `upgrade_inbox` for a receiver's.
 `KEEPSTEP_CRASH_AT=commit_step.before_commit` (`…:3` for the third time) arms one; nothing else ever does.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 
+from runtime.protocol.errors import InvalidValue
 from runtime.store import statements
 
 VARIABLE = "KEEPSTEP_CRASH_AT"
 EXIT_CODE = 73
+UPGRADES = {"upgrade": "migrations", "upgrade_inbox": "migrations/inbox"}
+# what an upgrade runs after a migration's own statements
+RECORD = ("first_row", "application_id", "version", "user_version")
+
+
+def names() -> list[str]:
+    """Every point of every verb, in the order of the files' statements."""
+    return list(every())
+
+
+@cache
+def every() -> Mapping[str, str]:
+    """Every point with the text of the statement that has run just before it, empty where that is none of a file's."""
+    found: dict[str, str] = {}
+    for verb, run in (*statements.by_verb().items(), *_upgrades()):
+        places = {"begin": "", **run, "before_commit": "", "after_commit": ""}
+        found.update({f"{verb}.{place}": sql for place, sql in places.items()})
+    return found
+
+
+def _upgrades() -> Iterator[tuple[str, dict[str, str]]]:
+    for verb, folder in UPGRADES.items():
+        made = {part: sql for _, _, parts in statements.numbered(folder) for part, sql in parts.items()}
+        yield verb, made | dict.fromkeys(RECORD, "")
+
+
+def check(name: str, place: str) -> str:
+    """The name of a point; `InvalidValue` at `place` for one that does not exist, with those that come next to it."""
+    if name in every():
+        return name
+    verb = name.partition(".")[0]
+    places = [point.partition(".")[2] for point in every() if point.startswith(f"{verb}.")]
+    if places:
+        expected = f"{verb} has {', '.join(places)}"
+    else:
+        verbs = dict.fromkeys(point.partition(".")[0] for point in every())
+        expected = f"a verb's name, a dot and a place are expected, as in commit_step.begin; verbs: {', '.join(verbs)}"
+    raise InvalidValue(place, f"{name!r} is no point; {expected}; `python -m runtime demo crash --list` shows them all")
+
+
+def parsed(setting: str, place: str = VARIABLE) -> tuple[str, int]:
+    """Name and count of `<point>` or `<point>:<count>`; `InvalidValue` at `place` for anything else."""
+    name, colon, count = setting.partition(":")
+    check(name, place)
+    if colon and not (count.isascii() and count.isdigit() and int(count)):
+        raise InvalidValue(place, f"{setting!r}: behind the colon a number from 1 is expected, the time that counts")
+    return name, int(count or 1)
 
 
 def _nothing(name: str) -> None:
     return
 
 
-def _armed(setting: str) -> Callable[[str], None]:
-    wanted, _, count = setting.partition(":")
-    left = [int(count or 1)]
+def _armed(wanted: str, count: int) -> Callable[[str], None]:
+    left = [count]
 
     def reach(name: str) -> None:
         if name == wanted:
@@ -31,14 +79,4 @@ def _armed(setting: str) -> Callable[[str], None]:
     return reach
 
 
-reach: Callable[[str], None] = _armed(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else _nothing
-
-
-def names() -> list[str]:
-    """Every point of every verb, in the order of the files' statements."""
-    found: list[str] = []
-    for verb, known in statements.by_verb().items():
-        found.append(f"{verb}.begin")
-        found.extend(f"{verb}.{name}" for name in known)
-        found.extend((f"{verb}.before_commit", f"{verb}.after_commit"))
-    return found
+reach: Callable[[str], None] = _armed(*parsed(os.environ[VARIABLE])) if os.environ.get(VARIABLE) else _nothing

@@ -1,4 +1,8 @@
-"""Loads the SQL files: each holds named statements under `-- name: word` lines, with bound parameters only."""
+"""Loads the SQL files: each holds named statements under `-- name: word` lines, with bound parameters only.
+
+The file of a verb says under `-- uses:` which statements of other files it runs too: `word` of `transaction`, or
+`file.word`; `own` stands for the statements that an app hands over.
+"""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +10,9 @@ from functools import cache
 from importlib.resources import files
 
 NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
-USES = re.compile(r"^-- uses: ([\w ]+)$", re.MULTILINE)
+USES = re.compile(r"^-- uses:([\w. ]*)$", re.MULTILINE)
+SHARED = "transaction"
+OWN = "own"
 
 
 def parse(text: str) -> dict[str, str]:
@@ -44,14 +50,21 @@ def load(file: str) -> Mapping[str, str]:
 
 
 @cache
-def by_verb() -> Mapping[str, tuple[str, ...]]:
-    """The names of the statements that each verb may run: its own, then the shared ones that it uses."""
+def by_verb() -> Mapping[str, Mapping[str, str]]:
+    """What each verb may run, by the statements' words: its own file's, then those that it uses; `own` has no text."""
     found = {}
     for file, text in _texts("sql").items():
-        uses = USES.search(text)
-        if uses is not None:
-            found[file] = (*parse(text), *uses.group(1).split())
+        lines = USES.findall(text)
+        if lines:
+            found[file] = parse(text) | dict(map(_used, " ".join(lines).split()))
     return found
+
+
+def _used(word: str) -> tuple[str, str]:
+    if word == OWN:
+        return word, ""
+    file, _, name = word.rpartition(".")
+    return name, every()[f"{file or SHARED}.{name}"]
 
 
 @cache

@@ -5,6 +5,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import NamedTuple
 
 from runtime.protocol.errors import NewerSchema
 from runtime.store import points, statements
@@ -12,6 +13,17 @@ from runtime.store.sqlite import APPLICATION_ID, Files, named, unknown
 from runtime.store.turnstile import Turnstile
 
 Migrations = tuple[tuple[int, str, Mapping[str, str]], ...]
+
+
+class Kind(NamedTuple):
+    """A kind of file: the verb that its points are named by, the table of its migrations, its application id."""
+
+    verb: str
+    table: str
+    application: int
+
+
+STORE = Kind("upgrade", "keepstep_schema", APPLICATION_ID)
 
 
 def prepare(
@@ -25,8 +37,7 @@ def prepare(
             (store_id or uuid.uuid4().hex, clock, time.time_ns() // 1_000_000),
         )
 
-    migrations = statements.numbered("migrations")
-    bring = upgrade(files, migrations, first_row, table="keepstep_schema", deadline_ms=deadline_ms)
+    bring = upgrade(files, STORE, first_row, deadline_ms=deadline_ms)
 
     def unit(raw: sqlite3.Connection) -> tuple[str, str]:
         bring(raw)
@@ -40,15 +51,10 @@ def prepare(
 
 
 def upgrade(
-    files: Files,
-    migrations: Migrations,
-    first_row: Callable[[sqlite3.Connection], None],
-    *,
-    table: str,
-    application: int = APPLICATION_ID,
-    deadline_ms: int,
+    files: Files, kind: Kind, first_row: Callable[[sqlite3.Connection], None], *, deadline_ms: int
 ) -> Callable[[sqlite3.Connection], None]:
-    """A unit that runs what is missing of `migrations`; a newer file is refused untouched."""
+    """A unit that runs what is missing of the kind's migrations; a newer file is refused untouched."""
+    migrations: Migrations = statements.numbered(points.UPGRADES[kind.verb])
     newest = migrations[-1][0]
 
     def unit(raw: sqlite3.Connection) -> None:
@@ -60,7 +66,7 @@ def upgrade(
             turnstile.enter(time.monotonic() + deadline_ms / 1000)
             try:
                 for number, name, parts in migrations:
-                    _migrate(raw, files, number, name, parts, first_row, table, application)
+                    _migrate(raw, files, kind, number, name, parts, first_row)
             finally:
                 turnstile.leave()
         finally:
@@ -85,28 +91,32 @@ def _version(raw: sqlite3.Connection, files: Files, newest: int) -> int:
 def _migrate(
     raw: sqlite3.Connection,
     files: Files,
+    kind: Kind,
     number: int,
     name: str,
     parts: Mapping[str, str],
     first_row: Callable[[sqlite3.Connection], None],
-    table: str,
-    application: int,
 ) -> None:
     try:
         raw.execute("begin immediate")
         if _version(raw, files, 2**31) >= number:
             raw.execute("rollback")
             return
+        points.reach(f"{kind.verb}.begin")
         for part, sql in parts.items():
             raw.execute(sql)
-            points.reach(f"upgrade.{part}")
+            points.reach(f"{kind.verb}.{part}")
         if number == 1:
             first_row(raw)
-            raw.execute(f"pragma application_id = {application}")
+            points.reach(f"{kind.verb}.first_row")
+            raw.execute(f"pragma application_id = {kind.application}")
+            points.reach(f"{kind.verb}.application_id")
         at_ms = time.time_ns() // 1_000_000
-        raw.execute("insert into " + table + " (version, name, at_ms) values (?, ?, ?)", (number, name, at_ms))
+        raw.execute("insert into " + kind.table + " (version, name, at_ms) values (?, ?, ?)", (number, name, at_ms))
+        points.reach(f"{kind.verb}.version")
         raw.execute(f"pragma user_version = {number}")
-        points.reach("upgrade.before_commit")
+        points.reach(f"{kind.verb}.user_version")
+        points.reach(f"{kind.verb}.before_commit")
     except sqlite3.Error as error:
         _roll_back(raw)
         raise named(error, f"{files.path}: migration {number} ({name}) failed and was undone") from error
@@ -115,7 +125,7 @@ def _migrate(
     except sqlite3.Error as error:
         _roll_back(raw)
         raise unknown(error) from error
-    points.reach("upgrade.after_commit")
+    points.reach(f"{kind.verb}.after_commit")
 
 
 def _roll_back(raw: sqlite3.Connection) -> None:

@@ -68,9 +68,7 @@ def crash_at(point: str, *command: str, timeout_s: float = 30.0) -> "subprocess.
     `crash_at("commit_step.before_commit", "-m", "runtime", "work", "myapp:app", "--db", "t.db", "--until-idle")`;
     `runtime.store.points.names()` lists the points, and a wrong one is refused.
     """
-    name = point.partition(":")[0]
-    if name not in points.names():
-        raise InvalidValue("point", f"one of the named points is expected, got {name!r}; see points.names()")
+    points.parsed(point, "point")
     environment = {**os.environ, points.VARIABLE: point}
     return subprocess.run(
         [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=timeout_s, check=False

@@ -9,54 +9,36 @@ from typing import Any, NamedTuple
 import anyio
 import pytest
 
-from demos.scenarios import gate
-from demos.scenarios.cases import CASES, ONE, V1, V2, Arguments, Case
-from demos.scenarios.stage import tables
-from demos.scenarios.world import STORE_ID
-from runtime.protocol.records import Answer, Claims
+from demos.scenarios.cases import Arguments
+from demos.scenarios.scenes import SCENES, Scene
 from runtime.store import points
-from runtime.store.store import Store
-from tests.crash.invariants import check
+from runtime.store.verbs import VERBS
+from tests.crash.invariants import check, check_inbox
 
 AT_ONCE = 2
-OWN_TABLES = (
-    "select name from sqlite_schema where type = 'table' and name not like 'keepstep%' and name not like 'sqlite%'"
-)
+CHECKS = {"receive": check_inbox, "set_max_delta": check_inbox, "upgrade_inbox": check_inbox}
 
 
 class Rehearsal(NamedTuple):
-    """What a case does when nothing ends it: the points it reaches, and the file before and after it."""
+    """What a scene does when nothing ends it: the points it reaches, and the file before and after it."""
 
-    case: Case
+    scene: Scene
     base: Path
     arguments: Arguments
     reached: list[str]
     before: Any
     after: Any
 
+    def copied(self, name: str) -> Path:
+        """A copy of the folder as it was before."""
+        return Path(shutil.copytree(self.base, self.base.with_name(f"{self.base.name} {name}")))
 
-async def opened(path: Path) -> Store:
-    """The store on a fresh connection."""
-    return await Store.open(path, clock="logical", store_id=STORE_ID)
-
-
-async def look(path: Path) -> Any:
-    """The whole file, read on a fresh connection."""
-    async with await opened(path) as store:
-        found = tables(await store.dump())
-        for (name,) in await store.query(OWN_TABLES):
-            found[name] = await store.query(f"select * from {name}")
+    async def seen(self, folder: Path) -> Any:
+        """The whole file, read on a fresh connection; what is in it holds together."""
+        scene = self.scene
+        found = await scene.look(folder / scene.file)
+        assert not found or CHECKS.get(scene.verb, check)(folder / scene.file) == []
         return found
-
-
-async def word(store: Store, verb: str, arguments: Arguments) -> str:
-    """The call's answer as one word."""
-    answer = await getattr(store, verb)(**arguments)
-    if isinstance(answer, list):
-        (answer,) = answer
-    if isinstance(answer, Answer):
-        return str(answer.verdict)
-    return f"{len(answer.claims)} claimed" if isinstance(answer, Claims) else str(answer)
 
 
 def emptied(folder: Path) -> Path:
@@ -65,50 +47,33 @@ def emptied(folder: Path) -> Path:
     return folder
 
 
-def copied(base: Path, name: str) -> Path:
-    """A copy of a closed store."""
-    folder = emptied(base.parent / name)
-    for file in (base, base.with_name(f"{base.name}-wal")):
-        if file.exists():
-            shutil.copy(file, folder / file.name)
-    return folder / base.name
-
-
-async def rehearsed(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Rehearsal:
-    """The case made ready, and run once to its end."""
-    base = emptied(folder) / "queue.db"
-    async with await opened(base) as store:
-        await store.register_many([V1, V2, ONE], now=0)
-        for manifest in (V1, ONE):
-            await store.switch(manifest.digest, 0, now=0)
-        arguments = await case.prepare(store)
-    reached: list[str] = []
-    path = copied(base, "rehearsal")
+async def rehearsed(scene: Scene, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Rehearsal:
+    """The scene made ready, and played once to its end."""
+    base = emptied(folder)
+    arguments = await scene.prepare(base)
+    made = Rehearsal(scene, base, arguments, [], await scene.look(base / scene.file), None)
+    copy = made.copied("rehearsal")
     with monkeypatch.context() as patch:
-        async with await opened(path) as store:
-            patch.setattr(points, "reach", reached.append)
-            assert await word(store, case.verb, arguments) == case.first
-    assert check(path) == []
-    return Rehearsal(case, base, arguments, list(dict.fromkeys(reached)), await look(base), await look(path))
+        patch.setattr(points, "reach", made.reached.append)
+        assert await scene.call(copy, arguments) == scene.first
+    return made._replace(reached=list(dict.fromkeys(made.reached)), after=await made.seen(copy))
 
 
 async def killed(rehearsal: Rehearsal, point: str) -> None:
     """One child ends at the point; what it left, and what the same call then answers."""
-    case, arguments = rehearsal.case, rehearsal.arguments
-    path = copied(rehearsal.base, point)
-    assert await gate.crash(path, point, case.verb, **arguments) == 73, f"{point} was not reached in a child"
-    assert check(path) == [], point
+    scene, arguments = rehearsal.scene, rehearsal.arguments
+    folder = rehearsal.copied(point)
+    assert await scene.crash(folder, point, arguments) == 73, f"{point} was not reached in a child"
     committed = point.endswith(".after_commit")
-    assert await look(path) == (rehearsal.after if committed else rehearsal.before), point
-    async with await opened(path) as store:
-        assert await word(store, case.verb, arguments) == (case.again if committed else case.first), point
-    assert check(path) == [], f"{point}, repeated"
+    assert await rehearsal.seen(folder) == (rehearsal.after if committed else rehearsal.before), point
+    assert await scene.call(folder, arguments) == (scene.again if committed else scene.first), point
+    again = await rehearsal.seen(folder)
     if not committed:
-        assert await look(path) == rehearsal.after, f"{point}, repeated"
+        assert again == rehearsal.after, f"{point}, repeated"
 
 
 def assigned(rehearsals: list[Rehearsal]) -> list[tuple[Rehearsal, str]]:
-    """Each point with the first case that reaches it; every case is killed after its commit."""
+    """Each point with the first scene that reaches it; every scene is killed after its commit."""
     found: dict[str, tuple[Rehearsal, str]] = {}
     for number, rehearsal in enumerate(rehearsals):
         for point in rehearsal.reached:
@@ -130,19 +95,25 @@ async def at_most(count: int, calls: list[Callable[[], Any]]) -> None:
             group.start_soon(limited, call)
 
 
-@pytest.mark.parametrize("verb", sorted({case.verb for case in CASES}))
+def of_verb(verb: str) -> set[str]:
+    """The named points of a verb."""
+    return {name for name in points.names() if name.startswith(f"{verb}.")}
+
+
+@pytest.mark.parametrize("verb", sorted({scene.verb for scene in SCENES}))
 async def test_a_verb_killed_at_each_of_its_points_leaves_all_or_nothing(
     verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cases = [case for case in CASES if case.verb == verb]
-    rehearsals = [await rehearsed(case, tmp_path / str(number), monkeypatch) for number, case in enumerate(cases)]
+    scenes = [scene for scene in SCENES if scene.verb == verb]
+    rehearsals = [await rehearsed(scene, tmp_path / str(number), monkeypatch) for number, scene in enumerate(scenes)]
     kills = assigned(rehearsals)
-    missed = {name for name in points.names() if name.startswith(f"{verb}.")} - {point for _, point in kills}
-    assert not missed, f"named points that no case of {verb} reaches: {sorted(missed)}"
+    reached = {point for _, point in kills}
+    assert reached - of_verb(verb) == set(), f"points that {verb} comes past and that are named nowhere"
+    assert of_verb(verb) - reached == set(), f"named points that no scene of {verb} comes past"
     await at_most(AT_ONCE, [partial(killed, rehearsal, point) for rehearsal, point in kills])
 
 
-def test_every_named_point_belongs_to_a_verb_that_is_killed() -> None:
-    killed_verbs = {case.verb for case in CASES} | {"receive"}
-    orphans = [name for name in points.names() if name.partition(".")[0] not in killed_verbs]
-    assert not orphans, f"points that nothing ever kills: {orphans}"
+def test_every_verb_has_points_and_scenes() -> None:
+    verbs = {name.partition(".")[0] for name in points.names()}
+    assert set(VERBS) - verbs == set()
+    assert verbs == {scene.verb for scene in SCENES}

@@ -12,11 +12,11 @@ import msgspec
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from demos.scenarios.scenes import of_store, said
 from demos.scenarios.world import STORE_ID
 from runtime.store.store import Store
-from tests.crash.test_every_point import look
 from tests.faults.scenes import Call, Scene
-from tests.faults.server import Order, Report, word
+from tests.faults.server import Order, Report
 from tests.powerloss.shim import Mode, environment
 
 NAME = "store.db"
@@ -91,10 +91,10 @@ async def made_ready(scene: Scene, folder: Path, server: Server) -> Ready:
 async def rehearsed(path: Path, calls: Sequence[Call]) -> list[Any]:
     """The file's contents before the first call and after each."""
     async with await opened(path) as store:
-        states = [await look(path)]
+        states = [await of_store(path)]
         for call in calls:
-            assert word(await getattr(store, call.verb)(**call.arguments)) == call.first, call
-            states.append(await look(path))
+            assert said(await getattr(store, call.verb)(**call.arguments)) == call.first, call
+            states.append(await of_store(path))
     return states
 
 

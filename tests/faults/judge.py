@@ -4,11 +4,11 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from demos.scenarios.scenes import of_store, said
 from runtime.protocol import errors
 from tests.crash.invariants import check
-from tests.crash.test_every_point import look
 from tests.faults.bench import Ready, opened
-from tests.faults.server import Report, Told, word
+from tests.faults.server import Report, Told
 from tests.powerloss.shim import Mode
 
 UNKNOWN = errors.CommitUnknown.__name__
@@ -67,7 +67,7 @@ async def wrongly_left(ready: Ready, path: Path, report: Report) -> list[str]:
     again."""
     done = sum(told.word is not None and isinstance(told.at, int) for told in report.told)
     unknown = report.status == KILLED or any(told.error == UNKNOWN for told in report.told)
-    left = await look(path)
+    left = await of_store(path)
     broken = check(path)
     if done == len(ready.calls) or not unknown:
         if left != ready.states[done]:
@@ -83,12 +83,12 @@ async def _asked_again(ready: Ready, number: int, path: Path, there: bool) -> li
     if ready.states[number] == ready.states[number + 1]:
         return []
     async with await opened(path) as store:
-        told = word(await getattr(store, call.verb)(**call.arguments))
+        told = said(await getattr(store, call.verb)(**call.arguments))
     expected = call.again if there else call.first
     found = check(path)
     if told != expected:
         found.append(f"call {number} asked for again: {told} instead of {expected}")
-    if not there and await look(path) != ready.states[number + 1]:
+    if not there and await of_store(path) != ready.states[number + 1]:
         found.append(f"call {number} asked for again has another effect")
     return found
 

@@ -15,9 +15,9 @@ import anyio
 import msgspec
 
 from demos.scenarios.child import decoded
+from demos.scenarios.scenes import said
 from demos.scenarios.world import STORE_ID
 from runtime.protocol.errors import CommitUnknown
-from runtime.protocol.records import Answer, Claims
 from runtime.store import points
 from runtime.store.store import Store
 from tests.powerloss.shim import Mode, Shim
@@ -99,7 +99,7 @@ class Child:
         for _ in range(2):
             self.reached.clear()
             try:
-                told = Told(number, word(await getattr(store, verb)(**arguments)))
+                told = Told(number, said(await getattr(store, verb)(**arguments)))
             except Exception as error:
                 told = Told(number, error=type(error).__name__, text=str(error), in_commit=self._in_commit())
             self._say(told)
@@ -115,15 +115,6 @@ class Child:
     def _say(self, told: Told) -> None:
         told.fired = self.shim.fired
         os.write(self.output, msgspec.json.encode(told) + b"\n")
-
-
-def word(answer: object) -> str:
-    """An answer in short."""
-    if isinstance(answer, list):
-        (answer,) = answer
-    if isinstance(answer, Answer):
-        return str(answer.verdict)
-    return f"{len(answer.claims)} claimed" if isinstance(answer, Claims) else str(answer)
 
 
 def forked(order: Order) -> Report:

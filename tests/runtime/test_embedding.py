@@ -1,5 +1,7 @@
 """Embedding: waiting for a job, own rows and admissions together, the helpers for tests of one's own handlers."""
 
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from runtime import testing
 from runtime.protocol.errors import InvalidValue, NoSuchJob, NotAdmitted, WriteFailed
 from runtime.protocol.records import Admission, Answer
 from runtime.protocol.verdicts import State, Verdict
+from runtime.store import points
 from runtime.store.store import Store
 from workers import App, Context
 
@@ -121,6 +124,26 @@ async def test_the_engines_own_tables_are_out_of_reach_of_own_rows(store: Store)
         await store.write([("update keepstep_control set mode = 'open'",)])
 
 
-def test_a_crash_at_a_wrong_point_is_refused() -> None:
-    with pytest.raises(InvalidValue, match="nowhere"):
-        testing.crash_at("nowhere", "-c", "pass")
+@pytest.mark.parametrize(
+    ("point", "expected"),
+    [
+        ("nowhere", "'nowhere' is no point; a verb's name, a dot and a place are expected"),
+        ("claim.nowhere", "'claim.nowhere' is no point; claim has begin, "),
+        ("claim.pick:0", "behind the colon a number from 1 is expected"),
+        ("claim.pick:", "behind the colon a number from 1 is expected"),
+    ],
+)
+def test_a_crash_at_a_wrong_point_is_refused_with_what_was_expected(point: str, expected: str) -> None:
+    with pytest.raises(InvalidValue, match=f"^point: .*{expected}"):
+        testing.crash_at(point, "-c", "pass")
+
+
+def test_a_process_that_is_armed_at_a_wrong_point_does_not_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(points.VARIABLE, "claim.nowhere")
+    command = [sys.executable, "-m", "runtime", "db", "init", "--db", str(tmp_path / "new.db")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: KEEPSTEP_CRASH_AT: 'claim.nowhere' is no point; claim has begin, ")
+    assert not (tmp_path / "new.db").exists()

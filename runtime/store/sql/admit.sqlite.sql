@@ -1,6 +1,6 @@
 -- admit: facts, then what the fold decided.
 -- params: keys, names, workflows, flows: JSON arrays; rows: bound values.
--- uses: load_control refresh tally control
+-- uses: load_control definitions policies refresh tally control
 
 -- name: known
 select j.key, f.name, j.seq, j.accepted, j.definition, j.binding, j.state, j.cursor, j.generation, j.attempts,

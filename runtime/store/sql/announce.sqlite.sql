@@ -1,4 +1,5 @@
 -- announce: worker processes say that they live, in wall milliseconds; those not heard of for long are forgotten.
+-- uses: load_control worker new_worker
 
 -- name: put
 insert into keepstep_presence (worker, host, pid, started_at_ms, seen_at_ms, digests, engine)

@@ -1,6 +1,6 @@
 -- claim: sweep what is due, pick the flows whose turn it is, take their next jobs.
 -- params: now, limit; definitions: JSON array of ids; flows: JSON arrays [flow, …]; ids: JSON array.
--- uses: load_control refresh tally control
+-- uses: load_control sweep.due definitions policies history put worker new_worker refresh tally control
 
 -- name: pick
 select f.id, f.served, f.width, f.taken, f.name, j.id, j.key, j.seq, j.definition, j.cursor, j.generation, j.attempts,

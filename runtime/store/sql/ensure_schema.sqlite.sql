@@ -1,4 +1,5 @@
 -- ensure_schema: an app's own tables, made once.
+-- uses: own
 
 -- name: known
 select digest from keepstep_app_schema where name = :name;

@@ -4,10 +4,6 @@
 -- params: max_delta
 insert into inbox_setting (id, max_delta) values (1, :max_delta) on conflict do nothing;
 
--- name: set_max_delta
--- params: max_delta
-update inbox_setting set max_delta = :max_delta;
-
 -- name: max_delta
 select max_delta from inbox_setting;
 

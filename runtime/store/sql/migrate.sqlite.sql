@@ -1,2 +1,2 @@
 -- migrate: a job's definition changes by a person's word; the audit row first, then the job.
--- uses: load_control receipts facts audit put refresh new_receipts tally control
+-- uses: load_control receipts facts definitions policies new_receipts audit put refresh tally control

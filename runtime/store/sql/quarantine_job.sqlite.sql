@@ -1,2 +1,2 @@
 -- quarantine_job: an operator's act on one job; the audit row first, then the job.
--- uses: load_control receipts facts audit put refresh new_receipts tally control
+-- uses: load_control receipts facts new_receipts audit put refresh tally control

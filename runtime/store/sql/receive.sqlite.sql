@@ -1,5 +1,6 @@
 -- receive: what the receiver does with deliveries, in one write transaction (contract §10).
 -- The facts of a batch are read first, the rules judge them, what was accepted is written: the receipt, then its effect.
+-- uses:
 
 -- name: capability
 -- returns: the receiver's present max_delta

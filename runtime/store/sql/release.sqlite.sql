@@ -1,2 +1,2 @@
 -- release: a worker's callback; facts, the rule, then the job's row, the flow and the history.
--- uses: load_control facts put refresh history refusals tally control
+-- uses: load_control facts definitions policies put history worker new_worker refusals refresh tally control

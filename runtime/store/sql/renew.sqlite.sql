@@ -1,2 +1,2 @@
 -- renew: a longer lease, never past the step's time limit and one lease.
--- uses: load_control facts put control
+-- uses: load_control facts definitions policies put control

@@ -1,6 +1,6 @@
 -- set: audited settings of the store and of one flow.
 -- params: name or flow, width.
--- uses: load_control receipts audit refresh new_receipts control
+-- uses: load_control receipts new_receipts audit refresh control
 
 -- name: flow
 select id, width, taken from keepstep_flow where name = :name;

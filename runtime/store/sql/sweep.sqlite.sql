@@ -1,6 +1,6 @@
 -- sweep: what the clock acts on: backoffs that are over, `retry` leases that have lapsed.
 -- params: now, limit. returns: facts.
--- uses: load_control history put refresh tally control
+-- uses: load_control definitions policies history put refresh tally control
 
 -- name: due
 select j.id, j.key, j.flow, j.seq, j.definition, j.binding, j.state, j.cursor, j.generation, j.attempts, j.lifetime,

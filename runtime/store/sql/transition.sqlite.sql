@@ -1,5 +1,5 @@
 -- transition: the barrier's commands. `unfinished` is the truth itself: three probes of indexes, not a counter.
--- uses: load_control receipts audit new_receipts control
+-- uses: load_control receipts new_receipts audit control
 
 -- name: unfinished
 select exists (select 1 from keepstep_job where state = 0 and flow > 0)

@@ -1,2 +1,3 @@
 -- write: rows of one's own tables and admissions; the statements are those of admit.
--- uses: load_control known routes flows new_flows jobs payloads grown refresh tally control
+-- uses: load_control admit.known admit.routes definitions policies admit.flows
+-- uses: admit.new_flows admit.jobs admit.payloads admit.grown refresh tally control

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from runtime.protocol.canonical import check_name, digest
 from runtime.protocol.errors import InvalidValue, WriteFailed
+from runtime.store import points
 from runtime.store.transaction import Transaction
 
 
@@ -27,6 +28,7 @@ def _ensure(tx: Transaction, name: str, sql: str) -> bool:
         try:
             with guard.schema():
                 tx.raw.execute(statement)
+            points.reach(f"{tx.verb}.own")
         except (sqlite3.Error, sqlite3.Warning) as error:
             raise WriteFailed(f"schema {name!r}: {guard.refused or error}; in: {statement[:200]}") from error
     tx.rows("ensure_schema.add", {"name": name, "digest": mark, "at_ms": tx.wall_ms})
