@@ -101,7 +101,7 @@ MORE = (
         "a refused commit does none of its writes",
         COMMIT,
         "            return self.callbacks.refuse(",
-        "            run_writes(self.tx.raw, item.writes)\n            return self.callbacks.refuse(",
+        "            run_writes(self.tx, item.writes)\n            return self.callbacks.refuse(",
         "stale_or_expired",
     ),
     Mutant(

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from demos.scenarios.stage import LAPSED, points, take
 from demos.scenarios.world import step
 from runtime.protocol.manifest import Manifest
-from runtime.protocol.records import Admission, Claim, Worker
+from runtime.protocol.records import Admission, Claim, Worker, Write
 from runtime.protocol.verdicts import OnLapse
 from runtime.store.store import Store
 
@@ -84,6 +84,12 @@ async def commit_first(store: Store) -> Arguments:
 async def commit_last(store: Store) -> Arguments:
     """The last step of a job without a flow."""
     return {"token": (await claimed(store, "note")).token, "value": 10, "worker": WORKER, "now": 1}
+
+
+async def commit_writing(store: Store) -> Arguments:
+    """A step with a row of the handler's own."""
+    await store.ensure_schema("notes", "create table note (text text) strict")
+    return {**await commit_last(store), "writes": [Write("insert into note (text) values (?)", ("a note",))]}
 
 
 async def commit_stale(store: Store) -> Arguments:
@@ -256,6 +262,7 @@ CASES = (
     Case("claim", claim_lapsed, "1 claimed", "0 claimed"),
     Case("commit_step", commit_first, "advanced", "stale"),
     Case("commit_step", commit_last, "done", "stale"),
+    Case("commit_step", commit_writing, "done", "stale"),
     Case("commit_step", commit_stale, "stale", "stale"),
     Case("fail", callback, "retry", "stale"),
     Case("fail", callback_in_a_free_flow, "retry", "stale"),

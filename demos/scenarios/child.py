@@ -20,7 +20,7 @@ import msgspec
 
 from runtime.protocol.errors import KeepstepError
 from runtime.protocol.manifest import manifest_from
-from runtime.protocol.records import Admission, Token, Worker
+from runtime.protocol.records import Admission, Token, Worker, Write
 from runtime.store.store import Store
 
 WATCHDOG_S = 20
@@ -50,6 +50,8 @@ def decoded(arguments: Mapping[str, Any]) -> dict[str, Any]:
         found["token"] = msgspec.convert(found["token"], Token)
     if isinstance(found.get("worker"), dict):
         found["worker"] = msgspec.convert(found["worker"], Worker)
+    if "writes" in found:
+        found["writes"] = msgspec.convert(found["writes"], list[Write])
     if "admit" in found:
         found["admit"] = msgspec.convert(found["admit"], list[Admission])
     if "manifest" in found:

@@ -173,10 +173,11 @@ def _may_be_split(error: BaseException, request: "Request") -> bool:
 def _transact(raw: sqlite3.Connection, requests: "Sequence[Request | _Part]", begin: Begin) -> None:
     raw.execute("begin immediate")
     try:
+        verbs = tuple(dict.fromkeys(request.verb for request in requests))
+        for verb in verbs:
+            points.reach(f"{verb}.begin")
         tx = begin(raw)
-        verbs = []
         for verb, now, members in _merged(tx, requests):
-            verbs.append(verb)
             items = [item for request in members for item in request.items]
             tx.begin(verb, now)
             results = iter(VERBS[verb](tx, items))

@@ -6,7 +6,7 @@ A point is `<verb>.begin`, `<verb>.<statement>` after each named statement, `<ve
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 from runtime.protocol.errors import InvalidValue
@@ -80,3 +80,10 @@ def _armed(wanted: str, count: int) -> Callable[[str], None]:
 
 
 reach: Callable[[str], None] = _armed(*parsed(os.environ[VARIABLE])) if os.environ.get(VARIABLE) else _nothing
+
+
+def reach_each(verbs: Iterable[str], statement: str) -> None:
+    """A statement that a group's verbs have in common has run: the point of each verb that names it."""
+    for verb in verbs:
+        if (name := f"{verb}.{statement}") in every():
+            reach(name)

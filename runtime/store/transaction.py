@@ -95,10 +95,10 @@ class Transaction:
     # time and control
 
     def begin(self, verb: str, now: int | None) -> None:
-        """A verb begins: its point, its time. A logical clock never goes back."""
+        """A verb's turn comes: its time. A logical clock never goes back."""
         self.verb = verb
-        points.reach(f"{verb}.begin")
         control = self.control
+        points.reach(f"{verb}.load_control")
         if control.clock == "wall":
             self.now = self.wall_ms
             return
@@ -111,7 +111,7 @@ class Transaction:
     def control(self) -> Control:
         """The control row, read once."""
         if self._control is None:
-            (self._before,) = self.rows("transaction.load_control")
+            self._before = self.raw.execute(SQL["transaction.load_control"]).fetchone()
             self._control = Control(*self._before)
         return self._control
 
@@ -227,9 +227,7 @@ class Transaction:
         differences = [[definition, state, n] for (definition, state), n in self._tally.items() if n]
         if differences:
             self.raw.execute(SQL["transaction.tally"], {"differences": integers(differences)})
-            for verb in verbs:
-                points.reach(f"{verb}.tally")
+            points.reach_each(verbs, "tally")
         if self._control is not None and msgspec.structs.astuple(self._control) != self._before:
             self.raw.execute(SQL["transaction.control"], msgspec.structs.asdict(self._control))
-            for verb in verbs:
-                points.reach(f"{verb}.control")
+            points.reach_each(verbs, "control")

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import anyio
 import pytest
 
-from demos.scenarios.cases import Arguments
+from demos.scenarios.cases import ONE, UNITS, WORKER, Arguments
 from demos.scenarios.scenes import SCENES, Scene
 from runtime.store import points
+from runtime.store.store import Store
 from runtime.store.verbs import VERBS
 from tests.crash.invariants import check, check_inbox
 
@@ -111,6 +112,23 @@ async def test_a_verb_killed_at_each_of_its_points_leaves_all_or_nothing(
     assert reached - of_verb(verb) == set(), f"points that {verb} comes past and that are named nowhere"
     assert of_verb(verb) - reached == set(), f"named points that no scene of {verb} comes past"
     await at_most(AT_ONCE, [partial(killed, rehearsal, point) for rehearsal, point in kills])
+
+
+async def test_verbs_that_share_a_transaction_come_past_their_own_points_and_begin_before_its_first_statement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached: list[str] = []
+    async with await Store.open(tmp_path / "queue.db") as store:
+        await store.register(ONE)
+        await store.switch(ONE.digest, 0)
+        monkeypatch.setattr(points, "reach", reached.append)
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(store.announce, WORKER, host="host", pid=1, started_at_ms=1))
+            group.start_soon(store.admit, "note", "job", UNITS)
+    assert reached[:2] == ["announce.begin", "admit.begin"]
+    assert reached.count("announce.load_control") == reached.count("admit.load_control") == 1
+    assert set(reached) - set(points.names()) == set()
+    assert reached[-2:] == ["announce.after_commit", "admit.after_commit"]
 
 
 def test_every_verb_has_points_and_scenes() -> None:

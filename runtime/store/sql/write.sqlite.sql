@@ -1,3 +1,3 @@
 -- write: rows of one's own tables and admissions; the statements are those of admit.
--- uses: load_control admit.known admit.routes definitions policies admit.flows
+-- uses: load_control own admit.known admit.routes definitions policies admit.flows
 -- uses: admit.new_flows admit.jobs admit.payloads admit.grown refresh tally control

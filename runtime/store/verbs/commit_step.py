@@ -8,6 +8,7 @@ from runtime.protocol.errors import ItemError, RegistryDamaged, Undeclared, Writ
 from runtime.protocol.lifecycle import Facts, Phase
 from runtime.protocol.records import Answer, Commit, Write
 from runtime.protocol.verdicts import Verdict
+from runtime.store import points
 from runtime.store.guard import MARK
 from runtime.store.sqlite import is_everybodys
 from runtime.store.transaction import Transaction, integers
@@ -57,7 +58,7 @@ class Fold:
         self._check_registry(item, facts)
         value = canonical(item.value, "value").decode()
         if item.writes:
-            run_writes(self.tx.raw, item.writes)
+            run_writes(self.tx, item.writes)
         row = (facts.id, facts.cursor, facts.definition, self.tx.now, facts.generation, facts.worker, value)
         self.effects.append(row)
         return self._advance(facts)
@@ -95,14 +96,16 @@ class Fold:
         tx.flush()
 
 
-def run_writes(raw: sqlite3.Connection, writes: Sequence[Write]) -> None:
+def run_writes(tx: Transaction, writes: Sequence[Write]) -> None:
     """A handler's own statements under one savepoint; `WriteFailed` if one is refused or fails, and none is done."""
+    raw = tx.raw
     guard = raw.guard  # type: ignore[attr-defined]
     raw.execute("savepoint writes")
     try:
         for write in writes:
             with guard.data():
                 raw.execute(MARK + write.sql, write.params).fetchall()
+            points.reach(f"{tx.verb}.own")
     except (sqlite3.Error, sqlite3.Warning, TypeError, ValueError, OverflowError) as error:
         if not raw.in_transaction or (isinstance(error, sqlite3.Error) and is_everybodys(error)):
             raise

@@ -20,7 +20,7 @@ def write(
 
 
 def _one(tx: Transaction, statements: Sequence[Write], admissions: Sequence[Admission]) -> list[Answer | ItemError]:
-    run_writes(tx.raw, statements)
+    run_writes(tx, statements)
     answers = admit(tx, admissions)
     if not all(isinstance(answer, Answer) and answer.verdict in TAKEN for answer in answers):
         raise NotAdmitted(answers)
