@@ -134,21 +134,21 @@ class Pool:
     async def _forward(self, number: int, process: Process) -> None:
         """A child's stdout is passed on; its `ready` line is taken for itself."""
         assert process.stdout is not None
-        begun: bytes | None = b""
+        begun = b""
+        is_ready = False
         async for chunk in process.stdout:
-            if begun is None:
-                _write(chunk)
-                continue
             begun += chunk
-            line, end, rest = begun.partition(b"\n")
-            if end and line.startswith(b"ready "):
-                begun = None
-                self._is_ready(number)
-                _write(rest)
-            elif end:
-                begun = rest
-                _write(line + end)
-        _write(begun or b"")
+            while not is_ready and b"\n" in begun:
+                line, end, begun = begun.partition(b"\n")
+                is_ready = line.startswith(b"ready ")
+                if is_ready:
+                    self._is_ready(number)
+                else:
+                    _write(line + end)
+            if is_ready:
+                _write(begun)
+                begun = b""
+        _write(begun)
 
     def _is_ready(self, number: int) -> None:
         self._ready.add(number)
