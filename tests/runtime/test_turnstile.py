@@ -112,8 +112,13 @@ def test_a_wait_that_was_given_up_is_taken_up_again_by_the_next_call(turnstiles:
     holder.enter(soon())
     with pytest.raises(StoreBusy):
         late.enter(soon(0.02))
-    threading.Timer(0.02, holder.leave).start()
-    late.enter(soon())
+    again = threading.Thread(target=late.enter, args=(soon(),), daemon=True)
+    again.start()
+    assert late._doorman is not None
+    while late._doorman.stands_in_line:
+        assert again.is_alive()
+    holder.leave()
+    again.join()
     with pytest.raises(StoreBusy):
         third.enter(soon(0.02))
     late.leave()
