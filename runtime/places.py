@@ -6,13 +6,15 @@ that were woken behind it go on.
 """
 
 import logging
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
-from anyio import CancelScope, Event, get_cancelled_exc_class
+from anyio import CancelScope, Event, current_effective_deadline, get_cancelled_exc_class
 from anyio.abc import TaskGroup
-from anyio.lowlevel import checkpoint_if_cancelled
+from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
 from runtime.flight import Flight, naming, words
 from runtime.protocol.ports import Outcome, Runner
@@ -20,6 +22,7 @@ from runtime.protocol.records import Callback, Claim
 from runtime.protocol.verdicts import Verdict
 
 LEFT_OPEN = "the handler left a cancel scope or a task group open (or an async generator that holds one)"
+CANCELLED = "the pool was cancelled"
 WOKEN_BY_ONE = 2
 
 log = logging.getLogger("keepstep.scheduler")
@@ -91,24 +94,34 @@ class Places:
             self._idle.pop().wake.set()
 
     async def _serve(self, place: Place) -> None:
-        """One task for good."""
-        try:
-            while True:
-                while not self._given:
-                    place.wake = Event()
-                    self._idle.append(place)
-                    await place.wake.wait()
-                await checkpoint_if_cancelled()
-                # two are woken by each that begins, so all stand within a few rounds of the loop, and a row that one
-                # place can run alone costs two vain wake-ups and not one for each claim
-                self._rouse(min(WOKEN_BY_ONE, len(self._given) - 1))
-                await self._attempts(place)
-        except get_cancelled_exc_class():
-            self._abandon(place)
-            raise
+        """One task for good. A cancellation that is not the pool's own was left by a handler, and ends nothing."""
+        while True:
+            try:
+                await self._row(place)
+            except get_cancelled_exc_class():
+                if is_cancelled():
+                    self._abandon(place)
+                    raise
+                with suppress(ValueError):
+                    self._idle.remove(place)
 
-    async def _attempts(self, place: Place) -> None:
-        """Attempts in one scope, which is left after one that was cancelled or may have left something open in it."""
+    async def _row(self, place: Place) -> None:
+        """Wait for claims, then attempts for as long as there are any."""
+        while not self._given:
+            place.wake = Event()
+            self._idle.append(place)
+            await place.wake.wait()
+        await checkpoint_if_cancelled()
+        # two are woken by each that begins, so all stand within a few rounds of the loop, and a row that one place can
+        # run alone costs two vain wake-ups and not one for each claim
+        self._rouse(min(WOKEN_BY_ONE, len(self._given) - 1))
+        if not await self._attempts(place):
+            # a cancellation that a handler has left pending on this task comes out here and not in the next attempt
+            await checkpoint()
+
+    async def _attempts(self, place: Place) -> bool:
+        """Attempts in one scope, which is left after one that was cancelled or has left something behind in it; whether
+        none of them was."""
         left_open = False
         scope = CancelScope()
         try:
@@ -117,14 +130,21 @@ class Places:
         except RuntimeError:
             left_open = True
             unwind(scope)
+        except get_cancelled_exc_class():
+            # anyio lets its own cancellation out beside a native one that a handler has left on its task
+            if is_cancelled():
+                raise
         flight = place.flight
         if flight is None:
-            return
-        if left_open:
-            flight.outcome = self._runner.failed(flight.claim, LEFT_OPEN)
-        elif flight.outcome is None and flight.stopped is None and not flight.lost and scope.cancel_called:
+            return True
+        if flight.outcome is None and is_cancelled():
+            flight.stopped = flight.stopped or CANCELLED
+        if flight.outcome is None and scope.cancel_called and flight.stopped is None and not flight.lost:
             flight.outcome = self._runner.overdue(flight.claim)
+        elif left_open and not (flight.outcome is None and (flight.lost or flight.stopped is not None)):
+            flight.outcome = self._runner.failed(flight.claim, LEFT_OPEN)
         self._over(place, flight)
+        return False
 
     async def _work(self, place: Place, scope: CancelScope) -> None:
         """Attempts, one after another, for as long as there are claims and the scope can be used again."""
@@ -149,12 +169,14 @@ class Places:
         """The handler has ended: its place is free, and its outcome waits to be settled."""
         place.flight = None
         self.free += 1
-        if flight.outcome is None and flight.lost:
+        given_up = flight.outcome is None
+        if given_up:
+            why = flight.stopped or self._stopping or "the attempt was cancelled"
+            flight.outcome = self._runner.abandoned(flight.claim, why)
+        if given_up and flight.lost:
+            # the store would refuse the outcome; the runner was asked for it, and so forgets the attempt
             self.flights.discard(flight)
         else:
-            if flight.outcome is None:
-                why = flight.stopped or self._stopping or "the attempt was cancelled"
-                flight.outcome = self._runner.abandoned(flight.claim, why)
             self.outcomes.append(flight)
         self._wake()
 
@@ -164,14 +186,26 @@ class Places:
             self._given.appendleft(place.flight)
         while self._given:
             flight = self._given.popleft()
-            flight.stopped = flight.stopped or "the pool was cancelled"
+            flight.stopped = flight.stopped or CANCELLED
             self._over(place, flight)
 
 
+def is_cancelled() -> bool:
+    """Whether the task that asks is being cancelled by a scope around it."""
+    return current_effective_deadline() == -math.inf
+
+
 def is_clean(scope: CancelScope) -> bool:
-    """Whether nothing was left open inside a scope. anyio has no public way to tell; where this one is gone the answer
-    is no, every attempt has a scope of its own, and leaving that one tells."""
-    return getattr(scope, "_child_scopes", None) == NOTHING
+    """Whether nothing was left behind in a scope: nothing open, no native cancellation of its task.
+
+    anyio has no public way to tell; where this one is gone the answer is no, every attempt has a scope of its own, and
+    leaving that one tells.
+    """
+    known: Any = scope
+    try:
+        return not known._child_scopes and known._host_task.cancelling() == known._cancelling_at_enter
+    except AttributeError:
+        return False
 
 
 def unwind(scope: CancelScope) -> None:
@@ -184,6 +218,3 @@ def unwind(scope: CancelScope) -> None:
         unwind(inner)
     with suppress(RuntimeError):
         scope.__exit__(None, None, None)
-
-
-NOTHING: set[CancelScope] = set()

@@ -22,6 +22,8 @@ from workers.processes import Processes
 from workers.reasons import reason_of
 from workers.threads import Threads
 
+LATEST_S = 0.01
+
 
 class Rooms:
     """Where handlers run, and what they may read. `wall`: time limits are milliseconds; else nothing is timed here."""
@@ -70,9 +72,9 @@ def decide(finding: Returned | Finding, claim: Claim, context: Context, worker: 
 
 
 def _limit(scope: Scope, deadline: float, limit_s: float) -> None:
-    """Have the scope end at the deadline, or up to a thousandth of the limit later: the attempts of a place that follow
-    each other share a scope, and moving its deadline each time would cost more than a small handler does."""
-    slack_s = limit_s / 1000
+    """Have the scope end at the deadline, or a little later (a thousandth of the limit, at most `LATEST_S`): the
+    attempts of a row share a scope, and moving its deadline each time would cost more than a small handler does."""
+    slack_s = min(limit_s / 1000, LATEST_S)
     if not deadline <= scope.deadline <= deadline + slack_s:
         scope.deadline = deadline + slack_s
 

@@ -93,6 +93,7 @@ class Worker:
 
     def failed(self, claim: Claim, reason: str) -> Outcome:
         """What becomes of a claim whose handler did what none may do."""
+        self._had_begun(claim)
         return self._found(claim, Finding("fail", reason))
 
     def abandoned(self, claim: Claim, reason: str) -> Outcome:
