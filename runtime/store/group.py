@@ -51,6 +51,10 @@ class Groups:
             if waited_ms > 100:
                 raw.execute(f"pragma busy_timeout = {self._deadline_ms}")
 
+    def give_up(self) -> None:
+        """Wait for no turn any more."""
+        self._turnstile.give_up()
+
     def close(self) -> None:
         """Close the locks' descriptors."""
         self._turnstile.close()

@@ -90,9 +90,14 @@ class Inbox:
             try:
                 with suppress(StoreBusy):
                     await self._connection.run(lambda _: self._turnstile.enter(self._deadline()))
-                await self._connection.close()
             finally:
-                self._turnstile.close()
+                # the thread may still wait if this was cancelled; the turn's files are closed last, since that gives
+                # the turn back
+                self._turnstile.give_up()
+                try:
+                    await self._connection.close()
+                finally:
+                    self._turnstile.close()
 
     async def __aenter__(self) -> "Inbox":
         return self

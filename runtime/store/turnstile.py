@@ -5,6 +5,9 @@ others wait behind it, and whoever has just given the turn back cannot take it a
 when a process dies. On SQLite before 3.51.3 this is correctness too: a checkpoint must never run while another process
 commits.
 
+A wait in the kernel has no deadline, so a lock that is taken is asked for again and again: by the one at the turn as
+often as is cheap, by those in the queue the more often the longer they have waited, so that newcomers rarely pass them.
+
 Whoever gives the turn back leaves a mark in its file, by which others notice that somebody wrote. The write-ahead file
 would tell too early: it changes before the disk has it, and what it holds can be read only after that.
 """
@@ -15,8 +18,10 @@ import time
 from contextlib import suppress
 
 from runtime.protocol.errors import StoreBusy
-from runtime.store.doorman import Doorman
 
+SHORTEST_WAIT_S = 0.000_05
+LONGEST_WAIT_S = 0.001
+OLD_S = 0.02
 MARK_BYTES = 8
 
 
@@ -31,63 +36,47 @@ class Turnstile:
         except OSError:
             os.close(self._queue)
             raise
-        self._doorman: Doorman | None = None
+        self._given_up = False
 
     def enter(self, deadline: float) -> None:
         """Wait for the turn until `deadline` (monotonic seconds); `StoreBusy` if it does not come."""
-        # what a thread in line holds would seem free: it stands there with these very files
-        if (self._doorman is None or not self._doorman.stands_in_line) and self._take_if_free():
-            return
-        if self._doorman is None:
-            self._doorman = Doorman(self._take, self._give_back, self._close_files)
-        if not self._doorman.fetch(max(0.0, deadline - time.monotonic())):
-            raise StoreBusy(
-                "another process kept its turn at the database longer than the deadline: nothing was written; "
-                "try again, and look for a stopped or hanging process that has the file open"
-            )
+        self._take(self._queue, deadline, LONGEST_WAIT_S)
+        try:
+            self._take(self._turn, deadline, SHORTEST_WAIT_S)
+        finally:
+            fcntl.flock(self._queue, fcntl.LOCK_UN)
+
+    def give_up(self) -> None:
+        """Whoever waits for the turn, in another thread, is told now that it does not come."""
+        self._given_up = True
 
     def leave(self) -> None:
         """Leave a mark and give the turn back."""
         with suppress(OSError):  # a full disk
             os.pwrite(self._turn, time.monotonic_ns().to_bytes(MARK_BYTES, "little"), 0)
-        self._give_back()
-
-    def close(self) -> None:
-        """Close both files, and with them give back the turn if it is held."""
-        if self._doorman is not None:
-            self._doorman.close()
-        else:
-            self._close_files()
-
-    def _take_if_free(self) -> bool:
-        try:
-            fcntl.flock(self._queue, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        try:
-            fcntl.flock(self._turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            # the place at the turn is kept
-            return False
-        except BaseException:
-            fcntl.flock(self._queue, fcntl.LOCK_UN)
-            raise
-        fcntl.flock(self._queue, fcntl.LOCK_UN)
-        return True
-
-    def _take(self) -> None:
-        try:
-            fcntl.flock(self._queue, fcntl.LOCK_EX)
-            fcntl.flock(self._turn, fcntl.LOCK_EX)
-        finally:
-            fcntl.flock(self._queue, fcntl.LOCK_UN)
-
-    def _give_back(self) -> None:
         fcntl.flock(self._turn, fcntl.LOCK_UN)
 
-    def _close_files(self) -> None:
+    def close(self) -> None:
+        """Close both descriptors."""
         os.close(self._queue)
         os.close(self._turn)
+
+    def _take(self, descriptor: int, deadline: float, longest_s: float) -> None:
+        begun = 0.0
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                now = time.monotonic()
+                if now > deadline or self._given_up:
+                    raise StoreBusy(
+                        "another process kept its turn at the database longer than the deadline: nothing was written; "
+                        "try again, and look for a stopped or hanging process that has the file open"
+                    ) from None
+                begun = begun or now
+                time.sleep(max(longest_s * (1 - (now - begun) / OLD_S), SHORTEST_WAIT_S))
+            else:
+                return
 
 
 def mark_of(path: str) -> bytes:

@@ -127,8 +127,13 @@ class Writer:
         try:
             await asyncio.shield(task)
         finally:
-            self._groups.close()
-            await self._connection.close()
+            # a unit is still on the thread if this was cancelled; the turn's files are closed last, since that gives
+            # the turn back
+            self._groups.give_up()
+            try:
+                await self._connection.close()
+            finally:
+                self._groups.close()
 
     async def _serve(self) -> None:
         while True:

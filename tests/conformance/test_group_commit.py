@@ -1,6 +1,8 @@
 """Group commit: callers joined into one transaction do not feel each other (contract §2)."""
 
 import asyncio
+import sqlite3
+import threading
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,8 @@ from demos.scenarios.relay import W1
 from demos.scenarios.world import RELAY, World, word
 from runtime.protocol.errors import ClockBackwards, InvalidValue, StoreBusy, StoreError
 from runtime.protocol.records import Callback, ClaimRequest, Commit, Worker
-from runtime.store import faults
+from runtime.store import faults, group
+from runtime.store.group import commit
 from runtime.store.store import Store
 from runtime.store.turnstile import Turnstile
 
@@ -162,6 +165,36 @@ async def test_a_turn_that_another_process_keeps_is_busy_and_nothing_is_written(
             await store.register(RELAY)
         other.close()
         assert word(await store.register(RELAY)) == "registered"
+
+
+async def test_a_store_that_is_closed_while_its_writer_is_cancelled_keeps_the_turn_until_its_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside, go, held = threading.Event(), threading.Event(), list[bool]()
+    other = Turnstile(str(tmp_path / "app.db"))
+
+    def slow(raw: sqlite3.Connection) -> None:
+        inside.set()
+        go.wait(20)
+        try:
+            other.enter(0.0)
+        except StoreBusy:
+            held.append(True)
+        commit(raw)
+
+    store = await Store.open(tmp_path / "app.db", clock="logical")
+    monkeypatch.setattr(group, "commit", slow)
+    request = store._submit("sweep", [None], None)
+    assert await anyio.to_thread.run_sync(inside.wait, 20)
+    assert store._writer._task is not None
+    store._writer._task.cancel()
+    async with anyio.create_task_group() as closing:
+        closing.start_soon(store.close)
+        await anyio.wait_all_tasks_blocked()
+        go.set()
+    other.close()
+    assert held == [True]
+    request.future.exception()
 
 
 async def test_a_pools_turn_settles_then_claims_in_one_transaction(here: World) -> None:

@@ -1,17 +1,21 @@
-"""Turns at one file: in the order of asking, with a deadline, and never two at once."""
+"""Turns at one file: with a deadline, never two at once, and who has waited long comes before who has not."""
 
+import fcntl
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from queue import SimpleQueue
 
 import pytest
 
+from demos.scenarios import gate
 from runtime.protocol.errors import StoreBusy
-from runtime.store.doorman import Doorman
-from runtime.store.turnstile import Turnstile
+from runtime.store import turnstile as module
+from runtime.store.turnstile import LONGEST_WAIT_S, OLD_S, SHORTEST_WAIT_S, Turnstile
 
 LONG_S = 20.0
 
@@ -33,109 +37,97 @@ def soon(seconds: float = LONG_S) -> float:
     return time.monotonic() + seconds
 
 
-class Other(threading.Thread):
-    """Another writer: waits for its turn, notes it, and gives it back once it is told to."""
-
-    def __init__(self, turnstile: Turnstile, noted: "SimpleQueue[str]", name: str) -> None:
-        super().__init__(daemon=True)
-        self.turnstile = turnstile
-        self.noted = noted
-        self.word = name
-        self.go = threading.Event()
-        self.start()
-
-    def run(self) -> None:
-        self.turnstile.enter(soon())
-        self.noted.put(self.word)
-        self.go.wait(LONG_S)
-        self.turnstile.leave()
+def is_taken(path: Path) -> bool:
+    """Whether somebody holds this lock now."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
-def in_line(path: Path) -> int:
-    """How many stand in line at the two files, as the kernel lists them."""
-    numbers = {f":{path.with_name(path.name + suffix).stat().st_ino} " for suffix in ("-queue", "-turn")}
-    lines = Path("/proc/locks").read_text().splitlines()
-    return sum("->" in line and any(number in line for number in numbers) for line in lines)
-
-
-@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="the kernel's list of locks is Linux's own")
-def test_turns_come_in_the_order_of_asking(turnstiles: Callable[[], Turnstile], tmp_path: Path) -> None:
-    holder, noted = turnstiles(), SimpleQueue[str]()
-    holder.enter(soon())
-    others = []
-    for number in range(6):
-        others.append(Other(turnstiles(), noted, str(number)))
-        while in_line(tmp_path / "app.db") <= number:
-            assert others[-1].is_alive()
-    holder.leave()
-    order = []
-    for other in others:
-        order.append(noted.get(timeout=LONG_S))
-        assert noted.empty()
-        other.go.set()
-    assert order == list("012345")
-    for other in others:
-        other.join()
-
-
-def test_whoever_gives_the_turn_back_does_not_take_it_again_before_those_who_wait(
+def test_whoever_gives_the_turn_back_does_not_take_it_again_before_the_one_who_waits_at_it(
     turnstiles: Callable[[], Turnstile], tmp_path: Path
 ) -> None:
-    holder, noted = turnstiles(), SimpleQueue[str]()
+    holder, other, had_it = turnstiles(), turnstiles(), threading.Event()
     holder.enter(soon())
-    other = Other(turnstiles(), noted, "other")
-    while in_line(tmp_path / "app.db") < 1:
-        assert other.is_alive()
+
+    def have_a_turn() -> None:
+        other.enter(soon())
+        had_it.set()
+        other.leave()
+
+    thread = threading.Thread(target=have_a_turn)
+    thread.start()
+    while not is_taken(tmp_path / "app.db-queue"):
+        assert thread.is_alive()
     holder.leave()
-    other.go.set()
     holder.enter(soon())
-    assert not noted.empty()
+    assert had_it.is_set()
     holder.leave()
-    other.join()
+    thread.join()
 
 
-def test_a_turn_that_does_not_come_is_busy_and_one_that_comes_after_that_is_given_back(
-    turnstiles: Callable[[], Turnstile],
-) -> None:
+def test_a_turn_that_does_not_come_is_busy_and_nobody_is_left_in_line(turnstiles: Callable[[], Turnstile]) -> None:
     holder, late, third = turnstiles(), turnstiles(), turnstiles()
     holder.enter(soon())
     for _ in range(2):
         with pytest.raises(StoreBusy, match="longer than the deadline"):
             late.enter(soon(0.02))
     holder.leave()
-    third.enter(soon())
+    third.enter(soon(0))
     third.leave()
-
-
-def test_a_wait_that_was_given_up_is_taken_up_again_by_the_next_call(turnstiles: Callable[[], Turnstile]) -> None:
-    holder, late, third = turnstiles(), turnstiles(), turnstiles()
-    holder.enter(soon())
-    with pytest.raises(StoreBusy):
-        late.enter(soon(0.02))
-    again = threading.Thread(target=late.enter, args=(soon(),), daemon=True)
-    again.start()
-    assert late._doorman is not None
-    while late._doorman.stands_in_line:
-        assert again.is_alive()
-    holder.leave()
-    again.join()
-    with pytest.raises(StoreBusy):
-        third.enter(soon(0.02))
+    late.enter(soon(0))
     late.leave()
-    third.enter(soon())
-    third.leave()
 
 
-def test_one_who_gave_up_and_is_gone_is_in_nobodys_way(tmp_path: Path) -> None:
-    holder, late, third = (Turnstile(str(tmp_path / "app.db")) for _ in range(3))
+def test_a_wait_can_be_ended_by_another_thread(turnstiles: Callable[[], Turnstile]) -> None:
+    holder, late, told = turnstiles(), turnstiles(), list[StoreBusy]()
     holder.enter(soon())
-    with pytest.raises(StoreBusy):
-        late.enter(soon(0.02))
-    late.close()
+
+    def wait() -> None:
+        try:
+            late.enter(soon())
+        except StoreBusy as error:
+            told.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    late.give_up()
+    thread.join(LONG_S / 2)
+    assert len(told) == 1
     holder.leave()
-    third.enter(soon())
-    for each in (holder, third):
-        each.close()
+
+
+GIVES_UP = """
+import sys, time
+from runtime.protocol.errors import StoreBusy
+from runtime.store.turnstile import Turnstile
+
+try:
+    Turnstile(sys.argv[1]).enter(time.monotonic() + 0.02)
+except StoreBusy:
+    print("gave up", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_process_that_gave_up_and_is_stopped_is_in_nobodys_way(
+    turnstiles: Callable[[], Turnstile], tmp_path: Path
+) -> None:
+    holder, third = turnstiles(), turnstiles()
+    holder.enter(soon())
+    command = [sys.executable, "-c", GIVES_UP, str(tmp_path / "app.db")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=gate.environment()) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"gave up\n"
+        child.send_signal(signal.SIGSTOP)
+        holder.leave()
+        third.enter(soon(0))
+        third.leave()
+        child.kill()
 
 
 def test_never_two_at_once_however_many_give_up(turnstiles: Callable[[], Turnstile]) -> None:
@@ -165,18 +157,35 @@ def test_never_two_at_once_however_many_give_up(turnstiles: Callable[[], Turnsti
     assert turns[0] >= 400
 
 
-def test_what_the_wait_raises_is_raised_and_the_thread_serves_on() -> None:
-    faults = [OSError("no locks available"), None]
+def test_who_waits_long_asks_more_and_more_often_and_the_one_at_the_turn_always(
+    turnstiles: Callable[[], Turnstile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    now = [100.0]
 
-    def wait() -> None:
-        fault = faults.pop(0)
-        if fault is not None:
-            raise fault
+    class Clock:
+        """Time that passes by waiting only."""
 
-    ended: list[bool] = []
-    doorman = Doorman(wait, lambda: None, lambda: ended.append(True))
-    with pytest.raises(OSError, match="no locks available"):
-        doorman.fetch(LONG_S)
-    assert doorman.fetch(LONG_S)
-    doorman.close()
-    assert ended == [True]
+        @staticmethod
+        def monotonic() -> float:
+            return now[0]
+
+        @staticmethod
+        def sleep(seconds: float) -> None:
+            waits.append(seconds)
+            now[0] += seconds
+
+    first, second, third = turnstiles(), turnstiles(), turnstiles()
+    first.enter(soon())
+    monkeypatch.setattr(module, "time", Clock)
+    with pytest.raises(StoreBusy):
+        second.enter(now[0] + 0.01)
+    assert set(waits) == {SHORTEST_WAIT_S}
+    fcntl.flock(second._queue, fcntl.LOCK_EX)
+    waits.clear()
+    with pytest.raises(StoreBusy):
+        third.enter(now[0] + 2 * OLD_S)
+    assert waits[0] == LONGEST_WAIT_S
+    assert waits == sorted(waits, reverse=True)
+    assert waits[-1] == SHORTEST_WAIT_S
+    assert sum(waits[: waits.index(SHORTEST_WAIT_S)]) == pytest.approx(OLD_S, rel=0.1)
