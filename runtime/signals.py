@@ -18,7 +18,8 @@ def signals_ask(stop: Stop, bell: Bell, noted: Callable[[], None]) -> Iterator[N
     """While this is entered, each TERM or INT is noted in `stop`, and the loop of `bell` calls `noted`.
 
     A plain handler is used and not the loop's own: it runs between two bytecodes of whatever blocks the loop, and it
-    exists where the loop has none. Outside the main thread nothing is done.
+    exists where the loop has none. One call into C that heeds no signal holds it up until it returns, as does a call
+    that waits if the signal came in the instant before it. Outside the main thread nothing is done.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
