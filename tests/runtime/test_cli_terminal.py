@@ -5,6 +5,7 @@ import pty
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from runtime.protocol.records import Admission
 from runtime.store.picture import Picture, picture
 from runtime.store.store import Store
 from tests.runtime.cli import V1, W1, Cli
+
+ENDS_WITHIN_S = 20
 
 
 async def some_work(store: Store) -> Picture:
@@ -34,7 +37,10 @@ class Terminal:
     def __init__(self, *words: str) -> None:
         self.leader, follower = pty.openpty()
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "runtime", *words], stdin=follower, stdout=follower, stderr=follower
+            [sys.executable, "-X", "faulthandler", "-m", "runtime", *words],
+            stdin=follower,
+            stdout=follower,
+            stderr=follower,
         )
         os.close(follower)
         self.seen = ""
@@ -45,14 +51,18 @@ class Terminal:
             self.seen += os.read(self.leader, 65536).decode("utf-8", "replace")
 
     def end(self) -> int:
-        """Interrupt it; its exit code."""
+        """Interrupt it; its exit code. One that does not end is made to say where it stands."""
         self.child.send_signal(signal.SIGINT)
+        late = threading.Timer(ENDS_WITHIN_S, self.child.send_signal, [signal.SIGABRT])
+        late.start()
         try:
             while True:
                 self.seen += os.read(self.leader, 65536).decode("utf-8", "replace")
         except OSError:
             code = self.child.wait(timeout=20)
+        late.cancel()
         os.close(self.leader)
+        assert code != -signal.SIGABRT, f"it did not end within {ENDS_WITHIN_S} s:\n{self.seen}"
         return code
 
 
