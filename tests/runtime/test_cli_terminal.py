@@ -36,6 +36,8 @@ class Terminal:
 
     def __init__(self, *words: str) -> None:
         self.leader, follower = pty.openpty()
+        # a shell that put this run into the background had it ignore interrupts, and a child inherits that
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         self.child = subprocess.Popen(
             [sys.executable, "-X", "faulthandler", "-m", "runtime", *words],
             stdin=follower,
