@@ -105,13 +105,13 @@ async def callback(store: Store) -> Arguments:
 
 
 async def callback_in_a_free_flow(store: Store) -> Arguments:
-    """The same, where a waiting job gives its place back."""
+    """A claim in a free flow, where a waiting job gives its place back."""
     await job(store, flow="a", width=2)
     return {"token": (await take(store, WORKER, 0)).token, "reason": REASON, "worker": "worker", "now": 1}
 
 
 async def stale_callback(store: Store) -> Arguments:
-    """The same after the claim has ended, by a worker that is new here."""
+    """A callback after its claim has ended, by a worker that is new here."""
     arguments = await callback(store)
     await store.release(arguments["token"], "stopping", now=0)
     return {**arguments, "worker": STRANGER.id}
@@ -135,7 +135,7 @@ async def redriving(store: Store) -> Arguments:
 
 
 async def redriving_to(store: Store) -> Arguments:
-    """The same, to another definition."""
+    """A quarantined job is redriven to another definition."""
     return {**await redriving(store), "to": V2.digest, "command_id": "command"}
 
 
@@ -146,7 +146,7 @@ async def recovering(store: Store) -> Arguments:
 
 
 async def recovering_to(store: Store) -> Arguments:
-    """The same, to another definition."""
+    """A job in flight is recovered to another definition."""
     return {**await recovering(store), "to": V2.digest}
 
 
@@ -215,13 +215,13 @@ async def announcing(store: Store) -> Arguments:
 
 
 async def withdrawing(store: Store) -> Arguments:
-    """One that has ended."""
+    """A worker process has ended and says so."""
     await store.announce(**await announcing(store))
     return {"worker": "worker"}
 
 
 async def withdrawing_unheard(store: Store) -> Arguments:
-    """One that was never heard of."""
+    """A worker process says that it has ended, and was never heard of."""
     return {"worker": STRANGER.id}
 
 
@@ -239,7 +239,7 @@ async def writing(store: Store) -> Arguments:
 
 
 async def writing_first(store: Store) -> Arguments:
-    """The same into a new flow."""
+    """Rows of one's own and an admission into a new flow."""
     arguments = await writing(store)
     return {**arguments, "admit": [Admission("points", "job", UNITS, "b")]}
 

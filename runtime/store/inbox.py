@@ -151,7 +151,7 @@ class Inbox:
         return dict(await self._read("totals"))
 
     async def dump(self) -> dict[str, list[dict[str, Any]]]:
-        """Every table, ordered by key, as plain data."""
+        """Every table but the list of migrations, which holds times; ordered by key, as plain data."""
         receipts, flows = await self._read("receipts"), await self._read("flows")
         return {
             "inbox_setting": [{"max_delta": await self.max_delta()}],

@@ -2,6 +2,7 @@
 
 A point is `<verb>.begin`, `<verb>.<statement>` after each named statement, `<verb>.before_commit`,
 `<verb>.after_commit`; opening a file that lacks its schema is the verb `upgrade`, or `upgrade_inbox` for a receiver's.
+What only opens, keeps or drops a transaction or a savepoint has none.
 `KEEPSTEP_CRASH_AT=commit_step.before_commit` (`…:3` for the third time) arms one; nothing else ever does.
 """
 

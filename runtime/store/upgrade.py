@@ -99,10 +99,10 @@ def _migrate(
 ) -> None:
     try:
         raw.execute("begin immediate")
+        points.reach(f"{kind.verb}.begin")
         if _version(raw, files, 2**31) >= number:
             raw.execute("rollback")
             return
-        points.reach(f"{kind.verb}.begin")
         for part, sql in parts.items():
             raw.execute(sql)
             points.reach(f"{kind.verb}.{part}")

@@ -35,6 +35,8 @@ from runtime.protocol.records import (
 from tests.conformance.walk import DIGESTS, NAMED, SIDE, V1, V2, WORKERS, Walk
 
 RUNS = int(os.environ.get("KEEPSTEP_MODEL_RUNS", "0"))
+# about a fifth of the runs that are tried end early, where one was varied from another
+TRIED, LEAST, STEPS = 250, 200, 50
 
 DT = st.sampled_from((0, 0, 0, 0, 1, 1, 2, 3, 6, 20))
 WORKER = st.sampled_from(("all",) * 4 + tuple(WORKERS))
@@ -82,9 +84,11 @@ class Machine(RuleBasedStateMachine):
     folder: ClassVar[Path]
     heard: ClassVar[Counter[tuple[str, str]]]
     numbers: ClassVar[Iterator[int]]
+    whole: ClassVar[int]
 
     def __init__(self) -> None:
         super().__init__()
+        self.looks = 0
         self.path = self.folder / f"{next(self.numbers)}.db"
         self.walk = Walk(self.portal, self.path, self.heard)
         self.walk.many("register", [V1, V2, SIDE], 0)
@@ -97,6 +101,8 @@ class Machine(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             self.walk.check_end()
+            # one look before the first step, one after each
+            Machine.whole += self.looks == STEPS + 1
         finally:
             self.walk.close()
             for part in self.folder.glob(f"{self.path.name}*"):
@@ -104,6 +110,7 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def agrees(self) -> None:
+        self.looks += 1
         self.walk.check()
 
     # what is drawn, against what there is
@@ -291,12 +298,12 @@ WORDS = {
 def test_model_and_store_agree_on_random_operations() -> None:
     with start_blocking_portal(backend="asyncio") as portal, _scratch() as folder:
         Machine.portal, Machine.folder = portal, folder
-        Machine.heard, Machine.numbers = Counter(), count()
+        Machine.heard, Machine.numbers, Machine.whole = Counter(), count(), 0
         run_state_machine_as_test(
             Machine,
             settings=settings(
-                max_examples=RUNS or 200,
-                stateful_step_count=50,
+                max_examples=RUNS or TRIED,
+                stateful_step_count=STEPS,
                 deadline=None,
                 derandomize=not RUNS,
                 database=None,
@@ -304,6 +311,7 @@ def test_model_and_store_agree_on_random_operations() -> None:
                 suppress_health_check=list(HealthCheck),
             ),
         )
+    assert RUNS or Machine.whole >= LEAST
     expected = [(verb, word) for verb, words in WORDS.items() for word in words.split()]
     silent = [pair for pair in expected if not Machine.heard[pair]]
     assert len(silent) <= 3, f"the walks never led to {silent}: {Machine.heard}"

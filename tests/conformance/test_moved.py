@@ -14,7 +14,7 @@ MANIFEST = Manifest("points", "local/1", (Step("only", "credit"),))
 async def test_a_write_is_hinted_at_once_it_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "app.db"
     seen: list[tuple[str, bool]] = []
-    async with await Store.open(path) as writing, await Store.open(path) as looking:
+    async with await Store.open(path, clock="logical") as writing, await Store.open(path, clock="logical") as looking:
         await writing.register(MANIFEST)
         await writing.switch(MANIFEST.digest, 0)
         commit = group.commit
@@ -36,7 +36,10 @@ async def test_a_write_is_hinted_at_once_it_can_be_read(tmp_path: Path, monkeypa
 
 async def test_every_write_is_hinted_at_however_close_they_follow(tmp_path: Path) -> None:
     path = tmp_path / "app.db"
-    async with await Store.open(path, durability="normal") as writing, await Store.open(path) as looking:
+    async with (
+        await Store.open(path, clock="logical", durability="normal") as writing,
+        await Store.open(path, clock="logical") as looking,
+    ):
         await writing.register(MANIFEST)
         await writing.switch(MANIFEST.digest, 0)
         looking.moved()

@@ -178,7 +178,7 @@ async def test_the_pragmas_of_a_store_are_what_is_promised(here: World) -> None:
 
 
 async def test_a_closed_store_says_so_for_writes_and_reads(tmp_path: Path) -> None:
-    store = await Store.open(tmp_path / "a.db")
+    store = await Store.open(tmp_path / "a.db", clock="logical")
     await store.close()
     await store.close()
     with pytest.raises(StoreClosed):
@@ -190,7 +190,7 @@ async def test_a_closed_store_says_so_for_writes_and_reads(tmp_path: Path) -> No
 
 
 async def test_a_store_that_is_closed_leaves_nothing_in_the_write_ahead_file(tmp_path: Path) -> None:
-    async with await Store.open(tmp_path / "a.db") as store:
+    async with await Store.open(tmp_path / "a.db", clock="logical") as store:
         await store.register(RELAY)
     wal = tmp_path / "a.db-wal"
     assert not wal.exists() or wal.stat().st_size == 0

@@ -1,6 +1,7 @@
 """No test lets time pass to wait for something: nothing in `tests` sleeps, outside the cases from the field.
 
-A wait without an end, which the test ends, is none.
+A wait without an end, which the test ends, is none. The soak alone lets random times pass between its kills, since that
+is what it is for; it waits for its own end meanwhile.
 """
 
 import ast
@@ -15,7 +16,9 @@ from tests.contracts.test_tidiness import ROOT, named
 NAMES = ("sleep", "sleep_until", "usleep", "nanosleep", "clock_nanosleep")
 WORDS = "|".join(NAMES)
 # a call, a shell's command, and what is handed over under a module's name
-IN_A_TEXT = re.compile(rf"\b(?:{WORDS})\s*\(|\bsleep\s+[\d.$]|\b\w+\.(?:{WORDS})\b|\bimport\s.*\b(?:{WORDS})\b")
+IN_A_TEXT = re.compile(
+    rf"\b(?:{WORDS})\s*\(|\bsleep\s+(?:[\d.$%]|inf|$)|/sleep\b|\b\w+\.(?:{WORDS})\b|\bimport\s.*\b(?:{WORDS})\b"
+)
 TESTS = [path for path in (ROOT / "tests").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
 LOOKED_AT = sorted(
     path for path in TESTS if ROOT / "tests" / "cases" not in path.parents and path != Path(__file__).resolve()
@@ -59,6 +62,9 @@ def test_nothing_in_the_tests_sleeps() -> None:
         "f'{before}; time.sleep ({seconds})'",
         "run('sleep 0.5; kill $$')",
         "run(['sleep', '5'])",
+        "run(['/bin/sleep', '5'])",
+        "run(f'sleep {seconds}', shell=True)",
+        "run('sleep infinity')",
         "APP = 'from time import sleep'",
     ],
 )

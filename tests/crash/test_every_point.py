@@ -118,7 +118,7 @@ async def test_verbs_that_share_a_transaction_come_past_their_own_points_and_beg
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reached: list[str] = []
-    async with await Store.open(tmp_path / "queue.db") as store:
+    async with await Store.open(tmp_path / "queue.db", clock="logical") as store:
         await store.register(ONE)
         await store.switch(ONE.digest, 0)
         monkeypatch.setattr(points, "reach", reached.append)

@@ -30,10 +30,10 @@ async def test_a_disk_that_fails_while_a_store_is_opened_is_the_stores_own_error
 ) -> None:
     failing(monkeypatch, statement)
     with pytest.raises(StoreError, match="disk I/O error") as caught:
-        await Store.open(tmp_path / "store.db")
+        await Store.open(tmp_path / "store.db", clock="logical")
     assert isinstance(caught.value.__cause__, sqlite3.OperationalError)
     monkeypatch.undo()
-    async with await Store.open(tmp_path / "store.db") as store:
+    async with await Store.open(tmp_path / "store.db", clock="logical") as store:
         assert (await store.snapshot()).version == 0
 
 
@@ -42,7 +42,7 @@ async def test_a_migration_whose_commit_fails_has_an_unknown_outcome(
 ) -> None:
     failing(monkeypatch, "commit")
     with pytest.raises(CommitUnknown, match="COMMIT failed"):
-        await Store.open(tmp_path / "store.db")
+        await Store.open(tmp_path / "store.db", clock="logical")
     monkeypatch.undo()
-    async with await Store.open(tmp_path / "store.db") as store:
+    async with await Store.open(tmp_path / "store.db", clock="logical") as store:
         assert (await store.snapshot()).version == 0

@@ -35,7 +35,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, code: int, *, happened: bool, times
 
 async def ready(path: Path) -> Store:
     """A store that takes jobs of one workflow."""
-    store = await Store.open(path)
+    store = await Store.open(path, clock="logical")
     await store.register(V1)
     await store.switch(V1.digest, 0)
     return store
@@ -54,7 +54,7 @@ async def test_an_error_out_of_commit_is_an_unknown_outcome_and_identity_tells_a
         await store.admit("points", "another", UNITS)
     assert isinstance(store.failed, CommitUnknown)
     await store.close()
-    async with await Store.open(tmp_path / "store.db") as store:
+    async with await Store.open(tmp_path / "store.db", clock="logical") as store:
         assert (await store.admit("points", "job", UNITS)).verdict == told
         assert await store.job("another") is None
     assert check(tmp_path / "store.db") == []
@@ -82,7 +82,7 @@ async def test_after_an_unknown_outcome_nothing_more_of_its_group_is_run(
     assert found == dict.fromkeys("abc", "CommitUnknown")
     monkeypatch.undo()
     await store.close()
-    async with await Store.open(tmp_path / "store.db") as store:
+    async with await Store.open(tmp_path / "store.db", clock="logical") as store:
         assert await store.jobs() == []
 
 
