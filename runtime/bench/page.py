@@ -72,7 +72,7 @@ def plot(figures: Sequence[Figure], path: Path) -> None:
     for (axis,), ((bench, unit), mine) in zip(axes, charts.items(), strict=True):
         _draw(axis, mine)
         axis.set_title(f"{bench}, {unit}" if unit else bench, loc="left", fontsize=10)
-    sheet.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    sheet.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
     pyplot.close(sheet)
 
 

@@ -24,7 +24,18 @@ async def bench(
     """Measure on this machine, each figure beside the limit taken in the same run.
 
     Every answer waits for its commit and `synchronous=FULL` holds throughout, so the disk under `--folder` is what is
-    measured. `quick` does everything with a tenth of the work, once, to show that it runs.
+    measured. All of it takes some minutes. `quick` runs each bench once with about a tenth of the work and leaves the
+    largest parts out: it shows that they run, and its figures say little.
+
+    ```
+    bench drain                             5,000 one-step jobs
+    bench steps --runs 5                    1,000 jobs of five steps, 5 times
+    bench all --folder . --save here.json   everything, on this folder's disk
+    bench processes --plot shares.svg       1 to 8 processes on one file
+    ```
+
+    admit: jobs accepted a second; latency: admission to first claim; backlog: the rate behind many jobs; idle: start,
+    CPU and memory of a process without work; size: bytes of a finished job.
 
     Parameters
     ----------
@@ -37,7 +48,8 @@ async def bench(
     plot
         Also draw them into this file, SVG or PNG by its name (needs the extra `charts`).
     runs
-        How often each figure is taken; the median, the least and the most are shown. Default: 3, for quick 1.
+        How often each figure is taken; the median, the least and the most are shown. Default: 3, for quick 1;
+        latency is taken 3 times at most, size once.
     folder
         Where the database files go. Default: a new temporary folder. Everything is removed afterwards.
     """
@@ -51,10 +63,11 @@ async def bench(
 
     if runs is not None and runs < 1:
         raise Stop(f"--runs {runs}: at least 1 is expected")
-    if plot is not None and plot.suffix not in (".svg", ".png"):
+    if plot is not None and plot.suffix.lower() not in (".svg", ".png"):
         raise Stop(f"--plot {plot}: a name that ends in .svg or .png is expected")
     if plot is not None:
         _need_charts()
+    _check_places(save, plot, folder)
     quick = which == "quick"
     err = Console(stderr=True, highlight=False)
     out = Console(highlight=False, width=None if Console().is_terminal else 160)
@@ -67,15 +80,25 @@ async def bench(
             err.print(f"[dim]{name}: done[/dim]")
             figures += found
     document = msgspec.json.format(msgspec.json.encode(report(figures, machine)), indent=2)
-    if output == "json":
-        print(document.decode())
-    else:
-        page.table(figures, out)
+    # the files first: whoever reads stdout may go away before its end
     if save is not None:
         _write(save, document)
     if plot is not None:
         page.plot(figures, plot)
+    if output == "json":
+        print(document.decode())
+    else:
+        page.table(figures, out)
     return 0
+
+
+def _check_places(save: Path | None, plot: Path | None, folder: Path | None) -> None:
+    """Before minutes are spent: where the results are to go must be there."""
+    for option, file in (("--save", save), ("--plot", plot)):
+        if file is not None and (file.is_dir() or not file.parent.is_dir()):
+            raise Stop(f"{option} {file}: a file in a folder that exists is expected")
+    if folder is not None and not folder.is_dir():
+        raise Stop(f"--folder {folder}: a folder that exists is expected; make it first")
 
 
 def _write(path: Path, document: bytes) -> None:
