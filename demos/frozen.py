@@ -3,13 +3,13 @@
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 
 import demos
 from demos.scenarios import GROUPS
+from demos.story import scratch
 from runtime.store.store import Store
 
 FORMAT = 1
@@ -20,8 +20,8 @@ MISSING = "nothing"
 async def played() -> AsyncIterator[tuple[str, Any]]:
     """Each group's name and what it gives, in a temporary folder of its own."""
     for name, group in GROUPS.items():
-        with TemporaryDirectory(prefix="keepstep-demo-") as folder:
-            yield name, plain(await group(Path(folder)))
+        with scratch() as folder:
+            yield name, plain(await group(folder))
 
 
 def plain(found: object) -> Any:
@@ -63,8 +63,8 @@ def differences(expected: Any, found: Any, place: str = "") -> Iterator[str]:
 
 async def versions() -> str:
     """What this runs on: shown, not frozen."""
-    with TemporaryDirectory(prefix="keepstep-demo-") as folder:
-        async with await Store.open(Path(folder) / "version.db") as store:
+    with scratch() as folder:
+        async with await Store.open(folder / "version.db") as store:
             ((engine,),) = await store.query("select sqlite_version()")
     return f"Python {sys.version.split()[0]}, SQLite {engine}"
 

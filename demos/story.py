@@ -1,7 +1,10 @@
 """How a demo tells what happens: paragraphs, lines of what was seen, in a temporary folder that is removed."""
 
+import signal
 import textwrap
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -45,10 +48,26 @@ class Teller:
 Tale = Callable[[Teller, Path], Awaitable[None]]
 
 
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A temporary folder, which is removed also when TERM ends the demo: that counts as an interrupt here."""
+    listens = threading.current_thread() is threading.main_thread()
+    if not listens or signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
+        with TemporaryDirectory(prefix="keepstep-demo-") as folder:
+            yield Path(folder)
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: signal.raise_signal(signal.SIGINT))
+    try:
+        with TemporaryDirectory(prefix="keepstep-demo-") as folder:
+            yield Path(folder)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 async def told(tale: Tale, teller: Teller) -> None:
     """Tell a tale in a temporary folder, which is removed at its end."""
-    with TemporaryDirectory(prefix="keepstep-demo-") as folder:
-        await tale(teller, Path(folder))
+    with scratch() as folder:
+        await tale(teller, folder)
 
 
 def run_alone(tale: Tale) -> None:

@@ -1,6 +1,10 @@
 """The demos tell what the store really answers; nothing is left behind, and a result that differs is seen."""
 
+import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -118,3 +122,19 @@ def test_crash_lists_every_point(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "crash", "--list"]) == 0
     lines = [line.partition(": ") for line in capsys.readouterr().out.splitlines()]
     assert [f"{verb}.{where}" for verb, _, places in lines for where in places.split()] == points_of_the_store.names()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_demo_that_is_ended_midway_leaves_no_folder(number: signal.Signals, tmp_path: Path) -> None:
+    # a shell that put this run into the background had it ignore interrupts, and a child inherits that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    command = [sys.executable, "-u", "-m", "runtime", "demo", "crash"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"TMPDIR": str(tmp_path)}) as child:
+        assert child.stdout is not None
+        while not child.stdout.readline().startswith(b"crash: "):
+            assert child.poll() is None
+        assert [path.name.startswith("keepstep-demo-") for path in tmp_path.iterdir()] == [True]
+        child.send_signal(number)
+        child.stdout.read()
+        assert child.wait(20) == 130
+    assert list(tmp_path.iterdir()) == []
