@@ -1,8 +1,9 @@
 """One attempt: begin, run, classify, decide.
 
-`begin` gives the handler its context, `run` calls it within the step's time limit, `classify` says what its ending
-means, `decide` makes of that the outcome for the store. Nothing that a handler does gets past `run`; only a
-cancellation from outside does, and only once the handler has ended.
+`begin` gives the handler its context, `run` calls it in its place's scope, whose deadline becomes the step's time
+limit, `classify` says what its ending means, `decide` makes of that the outcome for the store. Nothing that a handler
+raises gets past `run`; only a cancellation does, by the time limit or from outside, and only once the handler has
+ended. What it leaves open in the scope is for the place to find.
 """
 
 import copy
