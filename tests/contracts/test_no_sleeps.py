@@ -1,6 +1,7 @@
 """No test lets time pass to wait for something: nothing in `tests` sleeps, outside the cases from the field.
 
-A wait without an end, which the test ends, is none. The soak alone lets random times pass between its kills, since that
+Sleeps are found by their names; a wait with a time limit that serves as one is for readers to find. A wait without an
+end, which the test ends, is none. The soak alone lets random times pass between its kills, since that
 is what it is for; it waits for its own end meanwhile.
 """
 
