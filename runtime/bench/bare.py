@@ -26,7 +26,7 @@ class Bare:
         """Run these requests as one group; their answers."""
         nobody: Any = None
         group = [Request(verb, items, None, nobody) for verb, items in asked]
-        self._groups.run(self.raw, group)
+        self._groups.run(self.raw, group, lambda: None)
         for request in group:
             if request.error is not None:
                 raise request.error

@@ -36,15 +36,28 @@ class Groups:
         self._sweep_limit = sweep_limit
         self._checkpoint_bytes = CHECKPOINT_BYTES
 
-    def run(self, raw: sqlite3.Connection, group: "Sequence[Request]") -> None:
-        """Run a group; every request that was not withdrawn has its results or its error afterwards."""
+    def run(self, raw: sqlite3.Connection, group: "Sequence[Request]", answer: Callable[[], object]) -> None:
+        """Run a group, then call `answer`: every request that was not withdrawn has its results or its error by then.
+
+        What only tidies up comes after that: nobody need wait for it.
+        """
         begun = time.monotonic()
-        self._turnstile.enter(begun + self._deadline_ms / 1000)
+        try:
+            self._turnstile.enter(begun + self._deadline_ms / 1000)
+        except BaseException as error:
+            _fail(group, error)
+            answer()
+            return
         waited_ms = int((time.monotonic() - begun) * 1000)
         try:
-            if waited_ms > 100:
-                raw.execute(f"pragma busy_timeout = {max(self._deadline_ms - waited_ms, 1)}")
-            self._run_started(raw, [request for request in group if request.start()])
+            try:
+                if waited_ms > 100:
+                    raw.execute(f"pragma busy_timeout = {max(self._deadline_ms - waited_ms, 1)}")
+                self._run_started(raw, [request for request in group if request.start()])
+            except BaseException as error:
+                _fail(group, error)
+            self._turnstile.mark()
+            answer()
             self._bound_log(raw)
         finally:
             self._turnstile.leave()
@@ -91,6 +104,11 @@ class Groups:
         finally:
             raw.execute(f"pragma busy_timeout = {self._deadline_ms}")
         self._checkpoint_bytes = size + PINNED_STEP_BYTES if busy else max(self._files.wal_bytes(), CHECKPOINT_BYTES)
+
+
+def _fail(group: "Sequence[Request]", error: BaseException) -> None:
+    for request in group:
+        request.error = request.error or error
 
 
 class _Part:

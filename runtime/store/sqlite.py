@@ -7,8 +7,9 @@ import stat
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import aiosqlite
 from anyio import CancelScope
@@ -46,6 +47,10 @@ class Connection(aiosqlite.Connection):
     async def run(self, unit: Callable[[sqlite3.Connection], Result]) -> Result:
         """Run `unit` with the raw connection on this connection's thread; nothing can come in between."""
         return await self._execute(unit, self._conn)  # type: ignore[no-any-return, no-untyped-call]
+
+    def hand_over(self, unit: Callable[[Raw], None]) -> None:
+        """As `run`, without waiting: the unit tells its outcome by itself and raises nothing; ValueError if closed."""
+        self._tx.put_nowait((None, partial(unit, cast(Raw, self._conn))))
 
     async def begin(self) -> None:
         """Open the file. What the thread opens for a caller who is cancelled meanwhile is closed again."""

@@ -82,7 +82,6 @@ class Store(Operators):
             await connection.close()
             raise
         writer = Writer(connection, files, deadline_ms=deadline_ms, sweep_limit=sweep_limit)
-        writer.start()
         return cls(files, writer, reader, *identity)
 
     async def close(self) -> None:

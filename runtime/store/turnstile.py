@@ -8,8 +8,8 @@ commits.
 A wait in the kernel has no deadline, so a lock that is taken is asked for again and again: by the one at the turn as
 often as is cheap, by those in the queue the more often the longer they have waited, so that newcomers rarely pass them.
 
-Whoever gives the turn back leaves a mark in its file, by which others notice that somebody wrote. The write-ahead file
-would tell too early: it changes before the disk has it, and what it holds can be read only after that.
+Whoever has written leaves a mark in the turn's file, by which others notice. The write-ahead file would tell too early:
+it changes before the disk has it, and what it holds can be read only after that.
 """
 
 import fcntl
@@ -50,10 +50,13 @@ class Turnstile:
         """Whoever waits for the turn, in another thread, is told now that it does not come."""
         self._given_up = True
 
-    def leave(self) -> None:
-        """Leave a mark and give the turn back."""
+    def mark(self) -> None:
+        """Let others notice that somebody wrote."""
         with suppress(OSError):  # a full disk
             os.pwrite(self._turn, time.monotonic_ns().to_bytes(MARK_BYTES, "little"), 0)
+
+    def leave(self) -> None:
+        """Give the turn back."""
         fcntl.flock(self._turn, fcntl.LOCK_UN)
 
     def close(self) -> None:

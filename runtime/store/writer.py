@@ -1,21 +1,22 @@
-"""Group commit: one coroutine takes every request that waits, runs them as one unit on the connection's thread, and
+"""Group commit: the writer takes every request that waits, runs them as one unit on the connection's thread, and
 answers only after the commit.
 
 A caller that is cancelled merely stops listening; a request that has not started by then is withdrawn, and claims that
-nobody takes are released. This coroutine lives in no task group: no caller's cancellation may reach it, and it ends by
-being told to.
+nobody takes are released. The writer is no task: the event loop calls it when a request has come and when a unit has
+ended, so no caller's cancellation can reach it, an answer takes one turn of the loop, and it ends by being told to.
 """
 
 import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from runtime.protocol.errors import CommitUnknown, StoreClosed, StoreError
 from runtime.protocol.records import Callback, Claims
 from runtime.store.group import Groups
-from runtime.store.sqlite import Connection, Files
+from runtime.store.sqlite import Connection, Files, Raw
 
 LARGEST_GROUP = 512
 log = logging.getLogger("keepstep.store")
@@ -78,21 +79,17 @@ class Request:
 
 
 class Writer:
-    """The one writer of a connection."""
+    """The one writer of a connection; made on the event loop that it answers on."""
 
     def __init__(self, connection: Connection, files: Files, *, deadline_ms: int, sweep_limit: int) -> None:
         self._connection = connection
         self._groups = Groups(files, deadline_ms=deadline_ms, sweep_limit=sweep_limit)
+        self._loop = asyncio.get_running_loop()
         self._waiting: deque[Request] = deque()
-        self._wake = asyncio.Event()
-        self._closing = False
-        self._task: asyncio.Task[None] | None = None
+        self._serving = False
+        self._ended: asyncio.Future[None] | None = None
         self._listeners: list[Callable[[], None]] = []
         self.failed: BaseException | None = None
-
-    def start(self) -> None:
-        """Begin to serve."""
-        self._task = asyncio.get_running_loop().create_task(self._serve(), name="keepstep writer")
 
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back after each commit; returns how to stop that."""
@@ -103,14 +100,17 @@ class Writer:
         """Hand a request over; it joins the next group."""
         if self.failed is not None:
             raise CommitUnknown(f"this process no longer serves the store: {self.failed}") from self.failed
-        if self._closing:
+        if self._ended is not None:
             raise StoreClosed("the store is closed: open it anew")
         return self._enqueue(verb, items, now)
 
     def _enqueue(self, verb: str, items: Sequence[Any], now: int | None) -> Request:
-        request = Request(verb, items, now, asyncio.get_running_loop().create_future(), self._give_back)
+        request = Request(verb, items, now, self._loop.create_future(), self._give_back)
         self._waiting.append(request)
-        self._wake.set()
+        if not self._serving:
+            # not at once: what others hand over in this turn of the loop belongs to the same group
+            self._serving = True
+            self._loop.call_soon(self._serve)
         return request
 
     async def checkpoint(self) -> None:
@@ -119,13 +119,13 @@ class Writer:
 
     async def close(self) -> None:
         """Serve what waits, then end; a checkpoint empties the write-ahead file if nobody else needs it."""
-        if self._task is None:
+        if self._ended is not None:
             return
-        self._closing = True
-        self._wake.set()
-        task, self._task = self._task, None
+        self._ended = self._loop.create_future()
+        if not self._serving:
+            self._ended.set_result(None)
         try:
-            await asyncio.shield(task)
+            await self._ended
         finally:
             # a unit is still on the thread if this was cancelled; the turn's files are closed last, since that gives
             # the turn back
@@ -135,28 +135,37 @@ class Writer:
             finally:
                 self._groups.close()
 
-    async def _serve(self) -> None:
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            while self._waiting:
-                group = [self._waiting.popleft() for _ in range(min(len(self._waiting), LARGEST_GROUP))]
-                await self._run(group)
-            if self._closing:
-                return
-
-    async def _run(self, group: list[Request]) -> None:
-        try:
+    def _serve(self) -> None:
+        """Hand what waits to the thread; end if nothing does."""
+        if self._waiting:
+            group = [self._waiting.popleft() for _ in range(min(len(self._waiting), LARGEST_GROUP))]
             if self.failed is not None:
-                raise self.failed
-            await self._connection.run(lambda raw: self._groups.run(raw, group))
-        except BaseException as error:
-            for request in group:
-                request.error = request.error or error
+                self._finish(group, self.failed)
+                return
+            try:
+                self._connection.hand_over(partial(self._run, group))
+            except ValueError as error:  # the connection was closed
+                self._finish(group, error)
+            return
+        self._serving = False
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)
+
+    def _run(self, group: list[Request], raw: Raw) -> None:
+        """On the connection's thread: one unit. What comes after its answers is nobody's in particular."""
+        try:
+            self._groups.run(raw, group, lambda: self._loop.call_soon_threadsafe(self._finish, group))
+        except BaseException:
+            log.exception("after a unit's answers")
+
+    def _finish(self, group: list[Request], error: BaseException | None = None) -> None:
+        """Answer a group, and go on with what has come meanwhile."""
         for request in group:
+            request.error = request.error or error
             self._answer(request)
         for listener in tuple(self._listeners):
             listener()
+        self._serve()
 
     def _answer(self, request: Request) -> None:
         if isinstance(request.error, CommitUnknown):

@@ -167,7 +167,7 @@ async def test_a_turn_that_another_process_keeps_is_busy_and_nothing_is_written(
         assert word(await store.register(RELAY)) == "registered"
 
 
-async def test_a_store_that_is_closed_while_its_writer_is_cancelled_keeps_the_turn_until_its_commit(
+async def test_a_writer_whose_closing_is_cancelled_keeps_the_turn_until_its_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inside, go, held = threading.Event(), threading.Event(), list[bool]()
@@ -186,12 +186,14 @@ async def test_a_store_that_is_closed_while_its_writer_is_cancelled_keeps_the_tu
     monkeypatch.setattr(group, "commit", slow)
     request = store._submit("sweep", [None], None)
     assert await anyio.to_thread.run_sync(inside.wait, 20)
-    assert store._writer._task is not None
-    store._writer._task.cancel()
     async with anyio.create_task_group() as closing:
-        closing.start_soon(store.close)
+        closing.start_soon(store._writer.close)
         await anyio.wait_all_tasks_blocked()
+        closing.cancel_scope.cancel()
+        with anyio.CancelScope(shield=True):
+            await anyio.wait_all_tasks_blocked()
         go.set()
+    await store.close()
     other.close()
     assert held == [True]
     request.future.exception()
