@@ -32,8 +32,8 @@ MORE = (
     Mutant(
         "a flow is made once, by its first admission",
         ADMIT,
-        "flow or self._new_flow(item)",
-        "self._new_flow(item)",
+        "flow = self.flows.get(name)",
+        "flow = None",
         "later_wish",
     ),
     # fair claims

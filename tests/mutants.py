@@ -24,8 +24,8 @@ OPERATIONS = "runtime/store/verbs/operations.py"
 BARRIER = "runtime/store/verbs/transition.py"
 TRANSACTION = "runtime/store/transaction.py"
 SQL = "runtime/store/sql"
-BACK = 'if flow.unfinished == 0 and control.newcomers == "behind":'
-PICK = "order by f.served, f.id limit :limit\n) f"
+NEWCOMER = "flow.served = max(flow.served, newcomer)"
+SLOTS = "slots.sort(key=lambda slot: slot[:3])"
 REDRIVE_STALE = (
     "if facts.generation != generation:\n        return Verdict.STALE, f\"the job's generation is {facts.generation}, "
     'not {generation}"\n    if facts.state != Phase.QUARANTINED:'
@@ -82,16 +82,22 @@ MUTANTS = (
     Mutant("numbers have no gap", ADMIT, "flow.next_seq += 1", "flow.next_seq += 2", "r01"),
     Mutant("another payload is a conflict", ADMIT, '("payload", body == known.body)', '("payload", True)', "r03"),
     # the fair order
-    Mutant("the smallest served first", f"{SQL}/claim.sqlite.sql", PICK, "order by f.id limit :limit\n) f", "r06"),
+    Mutant(
+        "the smallest served first",
+        f"{SQL}/claim.sqlite.sql",
+        "order by f.served, f.id limit :limit",
+        "order by f.id limit :limit",
+        "fair_order",
+    ),
     Mutant(
         "a tie goes to the older flow",
-        f"{SQL}/claim.sqlite.sql",
-        PICK,
-        "order by f.served, f.id desc limit :limit\n) f",
-        "r12",
+        CLAIM,
+        SLOTS,
+        "slots.sort(key=lambda slot: (*slot[:2], -slot[2]))",
+        "older_flow",
     ),
-    Mutant("newcomers join behind", ADMIT, BACK, BACK.replace(" and", " and not flow.new and"), "r12"),
-    Mutant("who comes back joins behind", ADMIT, BACK, BACK.replace(" and", " and flow.new and"), "comes_back"),
+    Mutant("newcomers join behind", ADMIT, NEWCOMER, f"if flow.next_seq > 1: {NEWCOMER}", "r12"),
+    Mutant("who comes back joins behind", ADMIT, NEWCOMER, f"if flow.next_seq == 1: {NEWCOMER}", "comes_back"),
     Mutant(
         "a head in flight blocks its flow",
         f"{SQL}/transaction.sqlite.sql",
@@ -181,7 +187,7 @@ MUTANTS = (
     Mutant(
         "a ready job blocks",
         f"{SQL}/transition.sqlite.sql",
-        "exists (select 1 from keepstep_job where state = 0 and flow > 0)",
+        "exists (select 1 from keepstep_job where state = 0 and served is null and flow > 0)",
         "0",
         "d04",
     ),
@@ -195,7 +201,7 @@ MUTANTS = (
     Mutant(
         "held and quarantined block",
         f"{SQL}/transition.sqlite.sql",
-        "exists (select 1 from keepstep_job where state in (3, 4) and flow > 0)",
+        "exists (select 1 from keepstep_job where state in (3, 4) and flow >= 0)",
         "0",
         "d04",
     ),

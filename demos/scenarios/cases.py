@@ -34,9 +34,9 @@ async def job(store: Store, name: str = "job", workflow: str = "points", **wish:
     await store.admit(workflow, name, UNITS, now=0, **wish)
 
 
-async def claimed(store: Store, workflow: str = "points") -> Claim:
+async def claimed(store: Store, workflow: str = "points", flow: str | None = "a") -> Claim:
     """A job in flight."""
-    await job(store, workflow=workflow)
+    await job(store, workflow=workflow, flow=flow)
     return await take(store, WORKER, 0)
 
 
@@ -49,6 +49,11 @@ async def parked(store: Store) -> None:
 async def admit_first(store: Store) -> Arguments:
     """Into a new flow."""
     return {"workflow": "points", "id": "job", "payload": UNITS, "flow": "a", "now": 1}
+
+
+async def admit_alone(store: Store) -> Arguments:
+    """Without a flow."""
+    return {"workflow": "points", "id": "job", "payload": UNITS, "now": 1}
 
 
 async def admit_next(store: Store) -> Arguments:
@@ -83,7 +88,7 @@ async def commit_first(store: Store) -> Arguments:
 
 async def commit_last(store: Store) -> Arguments:
     """The last step of a job without a flow."""
-    return {"token": (await claimed(store, "note")).token, "value": 10, "worker": WORKER, "now": 1}
+    return {"token": (await claimed(store, "note", None)).token, "value": 10, "worker": WORKER, "now": 1}
 
 
 async def commit_writing(store: Store) -> Arguments:
@@ -152,13 +157,13 @@ async def recovering_to(store: Store) -> Arguments:
 
 async def parking(store: Store) -> Arguments:
     """A ready job, seen at its generation."""
-    await job(store)
+    await job(store, flow="a")
     return {"job": "job", "generation": 0, "reason": REASON, "now": 1}
 
 
 async def migrating(store: Store) -> Arguments:
     """A ready job at cursor 0."""
-    await job(store)
+    await job(store, flow="a")
     return {"job": "job", "binding_revision": 0, "digest": V2.digest, "reason": REASON, "now": 1}
 
 
@@ -257,6 +262,7 @@ def commanded(prepare: Callable[[Store], Awaitable[Arguments]]) -> Callable[[Sto
 CASES = (
     Case("admit", admit_first, "accepted", "replay"),
     Case("admit", admit_next, "accepted", "replay"),
+    Case("admit", admit_alone, "accepted", "replay"),
     Case("claim", claim_one, "1 claimed", "0 claimed"),
     Case("claim", claim_wide, "3 claimed", "0 claimed"),
     Case("claim", claim_lapsed, "1 claimed", "0 claimed"),

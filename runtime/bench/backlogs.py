@@ -3,12 +3,12 @@
 from runtime.bench import apps
 from runtime.bench.figures import Figure, Limit
 from runtime.bench.lab import Lab, watched, work_off
-from runtime.bench.rows import DONE, QUARANTINED, READY
+from runtime.bench.rows import DONE, HEADS, QUARANTINED, READY
 from runtime.protocol.manifest import Manifest
 
 NEXT = 2_000
 SHARE = 0.8
-Parts = tuple[tuple[Manifest, int, int], ...]
+Parts = tuple[tuple[Manifest, int | str, int], ...]
 
 
 def kinds(lab: Lab) -> dict[str, Parts]:
@@ -23,7 +23,7 @@ def kinds(lab: Lab) -> dict[str, Parts]:
     }
     beside: dict[str, Parts] = {
         f"beside {many:,} blocked flows": ((apps.ONE, QUARANTINED, many), ready),
-        f"beside {many:,} flows of a foreign digest": ((apps.FOREIGN, READY, many), ready),
+        f"beside {many:,} flows of a foreign digest": ((apps.FOREIGN, HEADS, many), ready),
     }
     return small | beside if lab.quick else small | large | beside
 

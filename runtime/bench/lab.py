@@ -55,15 +55,15 @@ class Lab:
             yield path
 
     @asynccontextmanager
-    async def filled(self, *parts: tuple[Manifest, int, int]) -> AsyncIterator[Path]:
-        """A database with (manifest, state, count) written straight into its tables."""
+    async def filled(self, *parts: tuple[Manifest, int | str, int]) -> AsyncIterator[Path]:
+        """A database with (manifest, kind of row, count) written straight into its tables."""
         with self.path() as path:
             async with await Store.open(path) as store:
                 await store.register_many([manifest for manifest, _, _ in parts])
             raw = ground.connect(path)
             try:
-                for manifest, state, count in parts:
-                    rows.fill(raw, rows.definition_id(raw, manifest.digest), state, count)
+                for manifest, kind, count in parts:
+                    rows.fill(raw, rows.definition_id(raw, manifest.digest), kind, count)
                 raw.execute("pragma wal_checkpoint(truncate)").fetchall()
             finally:
                 raw.close()

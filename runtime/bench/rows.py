@@ -12,10 +12,11 @@ with recursive number (n) as (select 1 union all select n + 1 from number where 
 """
 JOBS = NUMBERS + """
 insert into keepstep_job
-  (id, key, flow, seq, accepted, definition, state, cursor, generation, attempts, lifetime, due, reason, admitted_at)
-select :job + n, 'bulk-' || printf('%031d', :job + n), :flow + n, :seq, :definition, :definition, :state,
-  :state = 5, :claims, :claims * (:state <> 5), :claims, case :state when 1 then :due end,
-  case :state when 4 then 'set aside for the bench' end, 0
+  (id, key, flow, seq, accepted, definition, state, cursor, generation, attempts, lifetime, due, reason, admitted_at,
+  served)
+select :job + n, 'bulk-' || printf('%031d', :job + n), iif(:flow is null, 0, :flow + n), :seq, :definition,
+  :definition, :state, :state = 5, :claims, :claims * (:state <> 5), :claims, case :state when 1 then :due end,
+  case :state when 4 then 'set aside for the bench' end, 0, iif(:flow is null, 0, null)
 from number
 """
 PAYLOADS = NUMBERS + "insert into keepstep_payload (job, body) select :job + n, '{\"n\":1}' from number"
@@ -25,7 +26,7 @@ select :job + n, 0, :definition, 0, 1, '1' from number
 """
 FLOWS = NUMBERS + """
 insert into keepstep_flow (id, name, width, served, next_seq, unfinished, taken, job, next_definition)
-select :flow + n, null, 0, 0, 2, 1, :taken, case :state when 0 then :job + n end,
+select :job + n, 'bulk-' || (:job + n), 0, 0, 2, 1, 0, case :state when 0 then :job + n end,
   case :state when 0 then :definition end
 from number
 """
@@ -34,11 +35,13 @@ TALLY = """
 insert into keepstep_tally (definition, state, n) values (:definition, :state, :count)
 on conflict (definition, state) do update set n = n + excluded.n
 """
-CONTROL = """
-update keepstep_control set last_job = last_job + :count, last_flow = last_flow + :flows, ticket = ticket + :claimed,
-  unfinished = unfinished + :unfinished, effects = effects + :effects
+COUNTERS = """
+update keepstep_tally
+set n = n + case state when 6 then :claimed when 7 then :unfinished when 8 then :effects else :count end
+where definition = 0 and state in (6, 7, 8, 10)
 """
 READY, WAITING, QUARANTINED, DONE = 0, 1, 4, 5
+HEADS = "ready heads"
 
 
 def definition_id(raw: sqlite3.Connection, digest: str) -> int:
@@ -47,32 +50,32 @@ def definition_id(raw: sqlite3.Connection, digest: str) -> int:
     return int(found)
 
 
-def fill(raw: sqlite3.Connection, definition: int, state: int, count: int) -> None:
-    """`count` one-step jobs without a flow in one state: ready, waiting, quarantined (each with a ready job behind it)
-    or done; one transaction."""
-    job, flow = raw.execute("select last_job, last_flow from keepstep_control").fetchone()
+def fill(raw: sqlite3.Connection, definition: int, kind: int | str, count: int) -> None:
+    """`count` one-step jobs of one kind, in one transaction: without a flow ready, waiting or done; at the head of a
+    flow ready (`HEADS`) or quarantined, with a ready job behind it."""
+    (job,) = raw.execute("select last_job from keepstep_counters").fetchone()
+    state = READY if kind == HEADS else kind
+    in_flows = kind in (HEADS, QUARANTINED)
     claimed = state != READY
     values = {
         "definition": definition,
         "state": state,
         "count": count,
         "job": job,
-        "flow": flow,
+        "flow": job if in_flows else None,
         "seq": 1,
         "claims": int(claimed),
-        "taken": int(state == WAITING),
         "due": FAR_MS,
-        "flows": count,
         "claimed": count * claimed,
         "unfinished": count * (state != DONE),
         "effects": count * (state == DONE),
     }
     raw.execute("begin immediate")
-    for statement in (JOBS, PAYLOADS, TALLY, CONTROL, EFFECTS if state == DONE else FLOWS):
+    for statement in (JOBS, PAYLOADS, TALLY, COUNTERS, *[FLOWS] * in_flows, *[EFFECTS] * (state == DONE)):
         raw.execute(statement, values)
     if state == QUARANTINED:
         behind = {**values, "state": READY, "job": job + count, "seq": 2, "claims": 0}
-        behind |= {"flows": 0, "claimed": 0, "unfinished": count, "effects": 0}
-        for statement in (JOBS, PAYLOADS, TALLY, CONTROL, BEHIND):
+        behind |= {"claimed": 0, "unfinished": count, "effects": 0}
+        for statement in (JOBS, PAYLOADS, TALLY, COUNTERS, BEHIND):
             raw.execute(statement, behind)
     raw.execute("commit")

@@ -96,7 +96,7 @@ class Definition(msgspec.Struct, frozen=True):
 class Facts(msgspec.Struct):
     """What a transaction knows of one job; changed as items of a batch are judged in order, then written back.
 
-    `width` is its flow's (0: ordered); `anonymous` that the flow has no name.
+    `width` is its flow's (0: ordered); `anonymous` that the job has no flow.
     """
 
     id: int

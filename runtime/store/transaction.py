@@ -26,7 +26,7 @@ def integers(value: object) -> str:
 
 
 class Control(msgspec.Struct):
-    """The one row that says how the store stands."""
+    """How the store stands: the one row that says so, then the store's own counters."""
 
     store_id: str
     clock: str
@@ -34,15 +34,19 @@ class Control(msgspec.Struct):
     mode: str
     version: int
     pause_version: int | None
+    capacity: int | None
+    flow_capacity: int | None
+    newcomers: str
     ticket: int
     unfinished: int
     effects: int
     releases: int
     last_job: int
-    last_flow: int
-    capacity: int | None
-    flow_capacity: int | None
-    newcomers: str
+
+
+COUNTERS = Control.__struct_fields__.index("ticket")
+# the tally's rows of no definition, in the order of the fields: their states begin where a job's end
+OF_STORE, FIRST_COUNTER = 0, 6
 
 
 class Names:
@@ -75,7 +79,6 @@ class Transaction:
         self._before: tuple[Any, ...] = ()
         self._tally: Counter[tuple[int, int]] = Counter()
         self._flows: dict[int, list[int]] = {}
-        self._dropped: list[int] = []
         self._history: list[tuple[Any, ...]] = []
         self._refusals: list[tuple[Any, ...]] = []
 
@@ -165,10 +168,8 @@ class Transaction:
     def move(self, facts: Facts, phase: Phase, *, flow_changed: bool = False) -> None:
         """Note that a job changes its phase; its flow and the counts are written by `flush` and `finish`."""
         before = facts.state
-        done = phase == Phase.DONE
-        if done and facts.anonymous:
-            self._dropped.append(facts.flow)
-        else:
+        if not facts.anonymous:
+            done = phase == Phase.DONE
             delta = occupies(facts.width, phase) - occupies(facts.width, before)
             if delta or done or flow_changed or Phase.READY in (before, phase):
                 entry = self._flows.setdefault(facts.flow, [facts.flow, 0, 0])
@@ -215,19 +216,23 @@ class Transaction:
         if self._refusals:
             self.many("transaction.refusals", self._refusals)
             self._refusals = []
-        if self._dropped:
-            self.rows("transaction.drop_flows", {"ids": integers(self._dropped)})
-            self._dropped = []
         if self._flows:
             self.rows("transaction.refresh", {"flows": integers(list(self._flows.values()))})
             self._flows = {}
 
     def finish(self, verbs: Iterable[str]) -> None:
-        """Write what is written once: the tally's differences and the control row."""
+        """Write what is written once: the differences of the tally and of the counters, and the control row."""
+        before = self._before
+        after = before if self._control is None else msgspec.structs.astuple(self._control)
         differences = [[definition, state, n] for (definition, state), n in self._tally.items() if n]
+        differences += [
+            [OF_STORE, counter, now - then]
+            for counter, (now, then) in enumerate(zip(after[COUNTERS:], before[COUNTERS:], strict=True), FIRST_COUNTER)
+            if now != then
+        ]
         if differences:
             self.raw.execute(SQL["transaction.tally"], {"differences": integers(differences)})
             points.reach_each(verbs, "tally")
-        if self._control is not None and msgspec.structs.astuple(self._control) != self._before:
+        if self._control is not None and after[:COUNTERS] != before[:COUNTERS]:
             self.raw.execute(SQL["transaction.control"], msgspec.structs.asdict(self._control))
             points.reach_each(verbs, "control")

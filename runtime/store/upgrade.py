@@ -1,4 +1,4 @@
-"""The file's schema, forward only: numbered migrations, each in one transaction, inside a turn."""
+"""The file's schema, forward only: numbered migrations, all that a file lacks in one transaction, inside a turn."""
 
 import sqlite3
 import time
@@ -65,8 +65,7 @@ def upgrade(
         try:
             turnstile.enter(time.monotonic() + deadline_ms / 1000)
             try:
-                for number, name, parts in migrations:
-                    _migrate(raw, files, kind, number, name, parts, first_row)
+                _migrate(raw, files, kind, migrations, first_row)
             finally:
                 turnstile.leave()
         finally:
@@ -92,40 +91,51 @@ def _migrate(
     raw: sqlite3.Connection,
     files: Files,
     kind: Kind,
-    number: int,
-    name: str,
-    parts: Mapping[str, str],
+    migrations: Migrations,
     first_row: Callable[[sqlite3.Connection], None],
 ) -> None:
+    doing = "the schema could not be brought up to date"
     try:
         raw.execute("begin immediate")
         points.reach(f"{kind.verb}.begin")
-        if _version(raw, files, 2**31) >= number:
-            raw.execute("rollback")
-            return
-        for part, sql in parts.items():
-            raw.execute(sql)
-            points.reach(f"{kind.verb}.{part}")
-        if number == 1:
-            first_row(raw)
-            points.reach(f"{kind.verb}.first_row")
-            raw.execute(f"pragma application_id = {kind.application}")
-            points.reach(f"{kind.verb}.application_id")
-        at_ms = time.time_ns() // 1_000_000
-        raw.execute("insert into " + kind.table + " (version, name, at_ms) values (?, ?, ?)", (number, name, at_ms))
-        points.reach(f"{kind.verb}.version")
-        raw.execute(f"pragma user_version = {number}")
-        points.reach(f"{kind.verb}.user_version")
+        version = _version(raw, files, 2**31)
+        for number, name, parts in migrations:
+            if number > version:
+                doing = f"migration {number} ({name}) failed and was undone"
+                _run(raw, kind, number, name, parts, first_row)
         points.reach(f"{kind.verb}.before_commit")
     except sqlite3.Error as error:
         _roll_back(raw)
-        raise named(error, f"{files.path}: migration {number} ({name}) failed and was undone") from error
+        raise named(error, f"{files.path}: {doing}") from error
     try:
         raw.execute("commit")
     except sqlite3.Error as error:
         _roll_back(raw)
         raise unknown(error) from error
     points.reach(f"{kind.verb}.after_commit")
+
+
+def _run(
+    raw: sqlite3.Connection,
+    kind: Kind,
+    number: int,
+    name: str,
+    parts: Mapping[str, str],
+    first_row: Callable[[sqlite3.Connection], None],
+) -> None:
+    for part, sql in parts.items():
+        raw.execute(sql)
+        points.reach(f"{kind.verb}.{part}")
+    if number == 1:
+        first_row(raw)
+        points.reach(f"{kind.verb}.first_row")
+        raw.execute(f"pragma application_id = {kind.application}")
+        points.reach(f"{kind.verb}.application_id")
+    at_ms = time.time_ns() // 1_000_000
+    raw.execute("insert into " + kind.table + " (version, name, at_ms) values (?, ?, ?)", (number, name, at_ms))
+    points.reach(f"{kind.verb}.version")
+    raw.execute(f"pragma user_version = {number}")
+    points.reach(f"{kind.verb}.user_version")
 
 
 def _roll_back(raw: sqlite3.Connection) -> None:

@@ -60,7 +60,7 @@ async def photograph(store: Store) -> Photograph:
 
 def _photograph(reader: Reader) -> Photograph:
     rows = reader.raw.execute
-    (row,) = rows(f"select {', '.join(CONTROL)} from keepstep_control")
+    (row,) = rows(f"select {', '.join(CONTROL)} from keepstep_control, keepstep_counters")
     control = dict(zip(CONTROL, row, strict=True))
     tick = control["tick"]
     effects: dict[str, list[tuple[int, str, str, Any]]] = defaultdict(list)

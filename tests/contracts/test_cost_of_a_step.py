@@ -24,8 +24,9 @@ MOST = 700
 OWN = Manifest("own", "note/1", (Step("note", "note"),))
 FOREIGN = Manifest("foreign", "note/1", (Step("note", "note"),))
 WORKER = Worker.declaring("worker", OWN)
-Parts = tuple[tuple[Manifest, int, int], ...]
+Parts = tuple[tuple[Manifest, int | str, int], ...]
 READY: Parts = ((OWN, rows.READY, 2_000),)
+HEADS: Parts = ((OWN, rows.HEADS, 2_000),)
 
 
 async def instructions(path: Path, parts: Parts) -> float:
@@ -44,8 +45,8 @@ def counting(files: Files, parts: Parts) -> Callable[[sqlite3.Connection], float
     """A unit that fills the file, then counts."""
 
     def unit(raw: sqlite3.Connection) -> float:
-        for manifest, state, count in parts:
-            rows.fill(raw, rows.definition_id(raw, manifest.digest), state, count)
+        for manifest, kind, count in parts:
+            rows.fill(raw, rows.definition_id(raw, manifest.digest), kind, count)
         bare = Bare(raw, files)
         counted = 0
 
@@ -81,10 +82,28 @@ async def test_the_count_is_exact_and_within_reason(tmp_path: Path) -> None:
         pytest.param(((OWN, rows.DONE, 300_000), *READY), id="behind 300 k finished"),
         pytest.param(((OWN, rows.WAITING, 100_000), *READY), id="beside 100 k backing off"),
         pytest.param(((FOREIGN, rows.READY, 100_000), *READY), id="beside 100 k of a foreign digest"),
+        pytest.param(((FOREIGN, rows.HEADS, 100_000), *READY), id="beside 100 k flows of a foreign digest"),
         pytest.param(((OWN, rows.QUARANTINED, 100_000), *READY), id="beside 100 k quarantined heads"),
     ],
 )
 async def test_a_step_costs_the_same_whatever_lies_beside_it(parts: Parts, tmp_path: Path) -> None:
-    alone = await instructions(tmp_path / "alone.db", READY)
-    beside = await instructions(tmp_path / "beside.db", parts)
+    await compare(tmp_path, READY, parts)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param(((OWN, rows.HEADS, 60_000),), id="60 k ready flows"),
+        pytest.param(((FOREIGN, rows.HEADS, 100_000), *HEADS), id="beside 100 k flows of a foreign digest"),
+        pytest.param(((OWN, rows.QUARANTINED, 100_000), *HEADS), id="beside 100 k quarantined heads"),
+    ],
+)
+async def test_a_step_in_a_flow_costs_the_same_whatever_lies_beside_it(parts: Parts, tmp_path: Path) -> None:
+    await compare(tmp_path, HEADS, parts)
+
+
+async def compare(folder: Path, few: Parts, parts: Parts) -> None:
+    """The instructions of a step in a file with few rows and in another differ by no more than the tolerance."""
+    alone = await instructions(folder / "alone.db", few)
+    beside = await instructions(folder / "beside.db", parts)
     assert abs(beside / alone - 1) <= TOLERANCE, f"{beside:.0f} instructions a step, {alone:.0f} without them"

@@ -10,7 +10,7 @@ from runtime.store import statements
 from runtime.store.transaction import SQL
 
 HOT = ("claim", "commit_step", "admit", "fail", "release", "quarantine", "renew", "sweep", "transaction")
-ONE_ROW = {"keepstep_control"}
+ONE_ROW = {"keepstep_control", "c"}
 PARAMETER = re.compile(r":(\w+)|\?")
 TEMPORARY = "USE TEMP B-TREE"
 # they sort no more rows than digests x limit, or flows x limit
@@ -57,6 +57,7 @@ def test_a_hot_statement_sorts_nothing(name: str, raw: sqlite3.Connection) -> No
     ("name", "lookup"),
     [
         ("claim.pick", "SEARCH f USING INDEX keepstep_flow_turn (next_definition=?)"),
+        ("claim.pick", "SEARCH a USING INDEX keepstep_job_turn (definition=?"),
         ("claim.more", "SEARCH keepstep_job USING INDEX keepstep_job_ready (flow=?)"),
         ("claim.jobs", "SEARCH keepstep_job USING INTEGER PRIMARY KEY (rowid=?)"),
         ("claim.next_due", "SEARCH keepstep_job USING COVERING INDEX keepstep_job_due (due>?)"),

@@ -10,7 +10,7 @@ from contextlib import closing
 
 STATEMENTS = {
     "the sum of lifetime attempts is the global ticket": """
-        select c.ticket, (select coalesce(sum(lifetime), 0) from keepstep_job) as total from keepstep_control c
+        select c.ticket, (select coalesce(sum(lifetime), 0) from keepstep_job) as total from keepstep_counters c
         where c.ticket <> total""",
     "generation = lifetime attempts + audited redrives, recoveries, operator quarantines and migrations": """
         select j.key, j.generation, j.lifetime, count(a.id) as acts from keepstep_job j
@@ -40,27 +40,30 @@ STATEMENTS = {
         select key, state, attempts from keepstep_job where state in (2, 3) and attempts = 0""",
     "the tally is the recount": """
         select definition, state, sum(n) as difference from
-          (select definition, state, n from keepstep_tally
+          (select definition, state, n from keepstep_tally where definition <> 0
            union all select definition, state, -count(*) from keepstep_job group by definition, state)
         group by definition, state having difference <> 0""",
     "the store's counters are the recount": """
-        select c.unfinished, c.effects, c.last_job, c.last_flow from keepstep_control c
+        select c.unfinished, c.effects, c.last_job from keepstep_counters c
         where c.unfinished <> (select count(*) from keepstep_job where state <> 5)
            or c.effects <> (select count(*) from keepstep_effect)
            or c.last_job < (select coalesce(max(id), 0) from keepstep_job)
-           or c.last_flow < (select coalesce(max(id), 0) from keepstep_flow)
+           or c.last_job < (select coalesce(max(id), 0) from keepstep_flow)
            or c.releases <> (select coalesce(sum(times), 0) from keepstep_history where what = 'released')""",
     "the flows' counters are the recount": """
         select f.id, f.name, f.unfinished, f.taken, count(j.id) as open,
           coalesce(sum(j.state in (2, 3) or (f.width = 0 and j.state = 1)), 0) as busy
         from keepstep_flow f left join keepstep_job j on j.flow = f.id and j.state <> 5
         group by f.id having f.unfinished <> open or f.taken <> busy""",
-    "every unfinished job has its flow": """
-        select key from keepstep_job where state <> 5 and flow not in (select id from keepstep_flow)""",
+    "every unfinished job has its flow, or a turn of its own": """
+        select key, flow, served from keepstep_job
+        where state <> 5 and (served is null) <> (flow in (select id from keepstep_flow))""",
+    "every flow has a name": """
+        select id from keepstep_flow where name is null""",
     "sequence numbers are gapless from 1, and the flow knows the next": """
         select j.flow, min(j.seq) as first, max(j.seq) as last, count(distinct j.seq) as n, f.next_seq
         from keepstep_job j left join keepstep_flow f on f.id = j.flow
-        group by j.flow
+        group by j.flow, iif(f.id is null, j.id, 0)
         having first <> 1 or last <> n or n <> count(*) or (f.id is not null and f.next_seq <> last + 1)""",
     "of an ordered flow only the head is in flight or waiting": """
         select f.id, f.name from keepstep_flow f join keepstep_job j on j.flow = f.id
@@ -74,8 +77,10 @@ STATEMENTS = {
                (select 1 from keepstep_job h where h.flow = f.id and h.state <> 5 and h.seq < j.seq))
            order by j.seq limit 1)
         where f.job is not n.id or f.next_definition is not n.definition""",
-    "no flow was served later than the last ticket": """
-        select f.id, f.served from keepstep_flow f, keepstep_control c where f.served > c.ticket or f.served < 0""",
+    "no flow, and no job without one, was served later than the last ticket": """
+        select t.id, t.served from keepstep_counters c,
+          (select id, served from keepstep_flow union all select id, served from keepstep_job) t
+        where t.served > c.ticket or t.served < 0""",
     "paused means nothing unfinished": """
         select c.mode, j.key from keepstep_control c, keepstep_job j where c.mode = 'paused' and j.state <> 5""",
     "the barrier's version is the number of its audited commands": """

@@ -47,8 +47,8 @@ class Left:
 
     def ticket(self) -> int:
         """The global ticket."""
-        (row,) = self.rows("control")
-        return int(row["ticket"])
+        (ticket,) = [row["n"] for row in self.rows("tally") if (row["definition"], row["state"]) == (0, 6)]
+        return int(ticket)
 
 
 def judged(seen: Seen, folder: Path) -> tuple[Left, list[Any], Left]:

@@ -15,7 +15,9 @@ from runtime.store.store import Store
 from tests.crash.invariants import INBOX_STATEMENTS, STATEMENTS, check, check_inbox
 
 DAMAGE = {
-    "the sum of lifetime attempts is the global ticket": "update keepstep_control set ticket = ticket + 1",
+    "the sum of lifetime attempts is the global ticket": (
+        "update keepstep_tally set n = n + 1 where (definition, state) = (0, 6)"
+    ),
     "generation = lifetime attempts + audited redrives, recoveries, operator quarantines and migrations": (
         "update keepstep_job set generation = generation + 1 where key = 'ready'"
     ),
@@ -30,9 +32,11 @@ DAMAGE = {
     "every job has its payload, and no payload is without a job": "delete from keepstep_payload where job = 1",
     "a job in flight has used an attempt": "update keepstep_job set attempts = 0 where state in (2, 3)",
     "the tally is the recount": "update keepstep_tally set n = n + 1 where state = 0",
-    "the store's counters are the recount": "update keepstep_control set unfinished = unfinished - 1",
+    "the store's counters are the recount": (
+        "update keepstep_tally set n = n - 1 where (definition, state) = (0, 7)"
+    ),
     "the flows' counters are the recount": "update keepstep_flow set taken = taken + 1 where name = 'a'",
-    "every unfinished job has its flow": "delete from keepstep_flow where name = 'a'",
+    "every unfinished job has its flow, or a turn of its own": "delete from keepstep_flow where name = 'a'",
     "sequence numbers are gapless from 1, and the flow knows the next": (
         "update keepstep_flow set next_seq = next_seq + 1 where name = 'a'"
     ),
@@ -42,7 +46,10 @@ DAMAGE = {
     "a flow's dispatch state is what its jobs make it": (
         "update keepstep_flow set job = null, next_definition = null where next_definition is not null"
     ),
-    "no flow was served later than the last ticket": "update keepstep_flow set served = 99 where name = 'a'",
+    "no flow, and no job without one, was served later than the last ticket": (
+        "update keepstep_job set served = 99 where key = 'alone'"
+    ),
+    "every flow has a name": "update keepstep_flow set name = null where name = 'a'",
     "paused means nothing unfinished": "update keepstep_control set mode = 'paused'",
     "the barrier's version is the number of its audited commands": "update keepstep_control set version = 7",
     "a route's revision is the number of its audited switches": "update keepstep_route set revision = 7",
@@ -95,6 +102,7 @@ async def filled(folder: Path) -> Path:
             await take(store, WORKER, LAPSED)
         await store.admit("points", "behind", UNITS, flow="a", now=LAPSED)
         await store.admit("points", "ready", UNITS, flow="e", now=LAPSED)
+        await store.admit("points", "alone", UNITS, now=LAPSED)
     return path
 
 

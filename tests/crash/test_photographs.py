@@ -15,7 +15,7 @@ PHOTOGRAPHS = 200
 ROUNDS = 20
 WORKER = Worker.declaring("worker", TASK)
 RECOUNT = """
-    select (select count(*) from keepstep_job), (select sum(n) from keepstep_tally),
+    select (select count(*) from keepstep_job), (select sum(n) from keepstep_tally where definition > 0),
       (select count(*) from keepstep_job where state = 5), (select count(*) from keepstep_effect)"""
 
 

@@ -20,8 +20,8 @@ insert into keepstep_flow (id, name, width, served, next_seq, unfinished, taken,
 values (?, ?, ?, ?, ?, ?, 0, ?, ?);
 
 -- name: jobs
-insert into keepstep_job (id, key, flow, seq, accepted, definition, since, admitted_at)
-values (?, ?, ?, ?, ?, ?, ?, ?);
+insert into keepstep_job (id, key, flow, seq, accepted, definition, since, admitted_at, served)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: payloads
 insert into keepstep_payload (job, body) values (?, ?);

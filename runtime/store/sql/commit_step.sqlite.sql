@@ -1,6 +1,6 @@
 -- commit_step: the effect is written and the cursor moves, in one transaction.
 -- params: now; ids: JSON array of jobs; rows of `effects`: bound values. returns of `registry`: id, manifest.
--- uses: load_control own facts definitions policies worker new_worker refusals drop_flows refresh tally control
+-- uses: load_control own facts definitions policies worker new_worker refusals refresh tally control
 
 -- name: registry
 select id, cast(manifest as blob) from keepstep_definition where id in (select value from json_each(:ids));

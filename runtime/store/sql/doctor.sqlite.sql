@@ -11,11 +11,11 @@ select max(t) from (
 );
 
 -- name: counters
--- returns: unfinished and effects as control has them and as a recount has them; ticket and the sum of lifetime attempts
-select c.clock, c.tick, c.unfinished, (select count(*) from keepstep_job where state <> 5),
-  c.effects, (select count(*) from keepstep_effect), (select coalesce(sum(cursor), 0) from keepstep_job),
-  c.ticket, (select coalesce(sum(lifetime), 0) from keepstep_job)
-from keepstep_control c where id = 1;
+-- returns: unfinished and effects as they are counted and as a recount has them; ticket and the sum of lifetime attempts
+select c.clock, c.tick, n.unfinished, (select count(*) from keepstep_job where state <> 5),
+  n.effects, (select count(*) from keepstep_effect), (select coalesce(sum(cursor), 0) from keepstep_job),
+  n.ticket, (select coalesce(sum(lifetime), 0) from keepstep_job)
+from keepstep_control c cross join keepstep_counters n;
 
 -- name: tally
 -- returns: definition and state where the tally differs from a recount: digest, state, tally, recount
@@ -32,7 +32,9 @@ having sum(x.tally) <> sum(x.recount);
 -- name: flows
 -- returns: how many flows count their unfinished jobs otherwise than a recount
 select count(*) from keepstep_flow f
-left join (select flow, count(*) as n from keepstep_job where state <> 5 group by flow) j on j.flow = f.id
+left join (
+  select flow, count(*) as n from keepstep_job where state <> 5 and served is null group by flow
+) j on j.flow = f.id
 where f.unfinished <> coalesce(j.n, 0);
 
 -- name: presence

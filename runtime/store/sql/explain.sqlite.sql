@@ -12,17 +12,16 @@ with
     where p.seen_at_ms between :alive_ms and :alive_ms + 6000
   ),
   unfinished as (
-    select id, key, flow, seq, definition, state, due, lease, since, worker, reason, admitted_at, cursor, attempts, generation
-    from keepstep_job where state = 0
+    select * from keepstep_job where state = 0 and served is null
     union all
-    select id, key, flow, seq, definition, state, due, lease, since, worker, reason, admitted_at, cursor, attempts, generation
-    from keepstep_job where due is not null and state in (1, 2)
+    select * from keepstep_job where state = 0 and served is not null
     union all
-    select id, key, flow, seq, definition, state, due, lease, since, worker, reason, admitted_at, cursor, attempts, generation
-    from keepstep_job where state in (3, 4)
+    select * from keepstep_job where due is not null and state in (1, 2)
+    union all
+    select * from keepstep_job where state in (3, 4)
   ),
   caused as (
-    select j.*, f.name as flow_name, f.width, f.taken, f.job as next_job,
+    select j.*, f.name as flow_name, coalesce(f.width, 0) as width, coalesce(f.taken, 0) as taken, f.job as next_job,
       case
         when j.state = 4 then 'quarantined'
         when j.state = 3 and j.lease < :now then 'held'
@@ -30,14 +29,14 @@ with
         when j.state in (2, 3) then 'leased'
         when j.state = 1 and j.due <= :now then 'due'
         when j.state = 1 then 'waiting'
-        when f.job is null then case when f.width = 0 then 'behind' else 'full' end
-        when f.width = 0 and f.job <> j.id then 'behind'
+        when f.width = 0 and f.job is not j.id then 'behind'
+        when f.job is null and f.width > 0 then 'full'
         when j.definition not in (select id from live) then 'undeclared'
         when f.next_definition not in (select id from live) then 'behind'
         else 'ready'
       end as cause
     from unfinished j
-    join keepstep_flow f on f.id = j.flow
+    left join keepstep_flow f on f.id = j.flow
   )
 
 -- name: counts

@@ -2,9 +2,9 @@
 -- params: key, name, limit, after; digests: JSON array; state: a phase's number or null.
 
 -- name: control
-select store_id, clock, tick, mode, version, pause_version, ticket, unfinished, effects, releases, last_job, last_flow,
-  capacity, flow_capacity, newcomers
-from keepstep_control;
+select c.store_id, c.clock, c.tick, c.mode, c.version, c.pause_version, c.capacity, c.flow_capacity, c.newcomers,
+  n.ticket, n.unfinished, n.effects, n.releases, n.last_job
+from keepstep_control c cross join keepstep_counters n;
 
 -- name: tally
 select d.digest, t.state, t.n from keepstep_tally t cross join keepstep_definition d on d.id = t.definition
@@ -77,7 +77,8 @@ select digest, cast(manifest as blob) from keepstep_definition order by id;
 -- name: claimable
 select exists (
   select 1 from json_each(:digests) t cross join keepstep_definition d on d.digest = t.value
-  cross join keepstep_flow f on f.next_definition = d.id
+  where exists (select 1 from keepstep_flow where next_definition = d.id)
+    or exists (select 1 from keepstep_job where definition = d.id and state = 0 and served is not null)
 );
 
 -- name: next_due

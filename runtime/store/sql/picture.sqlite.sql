@@ -26,7 +26,6 @@ left join keepstep_flow f on f.id = j.flow
 where j.state in (3, 4) and j.state = 4 limit :limit;
 
 -- name: flow_sums
--- returns: named flows, their unfinished jobs, unfinished jobs of no named flow
-select count(name), coalesce(sum(unfinished) filter (where name is not null), 0),
-  coalesce(sum(unfinished) filter (where name is null), 0)
-from keepstep_flow;
+-- returns: flows, their unfinished jobs, unfinished jobs without a flow
+select count(f.id), coalesce(sum(f.unfinished), 0), n.unfinished - coalesce(sum(f.unfinished), 0)
+from keepstep_counters n left join keepstep_flow f on true;

@@ -11,7 +11,7 @@ union all
 select state, seq from keepstep_job where state in (3, 4) and flow = :flow;
 
 -- name: first_ready
-select min(seq) from keepstep_job where flow = :flow and state = 0;
+select min(seq) from keepstep_job where flow = :flow and state = 0 and served is null;
 
 -- name: width
 update keepstep_flow set width = :width, taken = :taken where id = :flow;

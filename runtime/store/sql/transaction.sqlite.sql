@@ -2,14 +2,13 @@
 -- params: keys, ids, flows: JSON arrays; rows of `put`, `history`, `refusals`, `audit`, `new_receipts`: bound values.
 
 -- name: load_control
-select store_id, clock, tick, mode, version, pause_version, ticket, unfinished, effects, releases, last_job, last_flow,
-  capacity, flow_capacity, newcomers
-from keepstep_control;
+select c.store_id, c.clock, c.tick, c.mode, c.version, c.pause_version, c.capacity, c.flow_capacity, c.newcomers,
+  n.ticket, n.unfinished, n.effects, n.releases, n.last_job
+from keepstep_control c cross join keepstep_counters n;
 
 -- name: control
 update keepstep_control set tick = :tick, mode = :mode, version = :version, pause_version = :pause_version,
-  ticket = :ticket, unfinished = :unfinished, effects = :effects, releases = :releases, last_job = :last_job,
-  last_flow = :last_flow, capacity = :capacity, flow_capacity = :flow_capacity, newcomers = :newcomers
+  capacity = :capacity, flow_capacity = :flow_capacity, newcomers = :newcomers
 where id = 1;
 
 -- name: tally
@@ -34,7 +33,7 @@ update keepstep_flow set taken = taken + (t.value ->> 1), unfinished = unfinishe
     select j.id, j.definition
     from (
       select id, definition, seq from keepstep_job
-      where flow = keepstep_flow.id and state = 0 order by seq limit 1
+      where flow = keepstep_flow.id and state = 0 and served is null order by seq limit 1
     ) j
     where case keepstep_flow.width
       when 0 then keepstep_flow.taken + (t.value ->> 1) = 0 and not exists (
@@ -43,9 +42,6 @@ update keepstep_flow set taken = taken + (t.value ->> 1), unfinished = unfinishe
     end
   )
 from json_each(:flows) t where keepstep_flow.id = t.value ->> 0;
-
--- name: drop_flows
-delete from keepstep_flow where id in (select value from json_each(:ids));
 
 -- name: worker
 select id from keepstep_worker where name = :name;

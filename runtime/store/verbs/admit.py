@@ -24,17 +24,15 @@ class Known(msgspec.Struct):
 
 
 class Flow(msgspec.Struct):
-    """A flow as the fold sees it."""
+    """A flow as the fold sees it; `first_definition` is that of the job which makes it here and gives it its number."""
 
+    name: str
     id: int
-    name: str | None
     width: int
     next_seq: int
     unfinished: int
     served: int
-    new: bool
-    first_job: int = 0
-    first_definition: int = 0
+    first_definition: int | None = None
     added: int = 0
 
 
@@ -72,7 +70,6 @@ class Fold:
         self.tx = tx
         self.jobs: list[tuple[Any, ...]] = []
         self.payloads: list[tuple[int, str]] = []
-        self.new_flows: list[Flow] = []
         keys = json.dumps([item.id for item in items])
         self.known = {row[0]: self._known(row) for row in tx.rows("admit.known", {"keys": keys})}
         workflows = json.dumps(list({item.workflow for item in items}))
@@ -82,7 +79,7 @@ class Fold:
         }
         names = list({item.flow for item in items if item.flow is not None})
         rows = tx.rows("admit.flows", {"names": json.dumps(names)}) if names else []
-        self.flows = {row[0]: Flow(*(row[1], row[0], *row[2:], False)) for row in rows}
+        self.flows = {row[0]: Flow(*row) for row in rows}
 
     def _known(self, row: tuple[Any, ...]) -> Known:
         found = record(row, self.tx.definition(row[3]), self.tx.definition(row[4]))
@@ -108,58 +105,59 @@ class Fold:
         definition = self.routes.get(item.workflow)
         if definition is None:
             return NoRoute(item.workflow)
-        return self._accept(item, body, flow or self._new_flow(item), definition)
+        return self._accept(item, body, definition)
 
-    def _new_flow(self, item: Admission) -> Flow:
-        control = self.tx.control
-        control.last_flow += 1
-        flow = Flow(control.last_flow, item.flow, item.width or 0, 1, 0, 0, new=True)
-        self.new_flows.append(flow)
-        if item.flow is not None:
-            self.flows[item.flow] = flow
-        return flow
-
-    def _accept(self, item: Admission, body: str, flow: Flow, definition: Definition) -> Answer:
+    def _accept(self, item: Admission, body: str, definition: Definition) -> Answer:
         control = self.tx.control
         control.last_job += 1
         control.unfinished += 1
         job = control.last_job
-        if flow.unfinished == 0 and control.newcomers == "behind":
-            flow.served = max(flow.served, control.ticket)
-        if flow.added == 0:
-            flow.first_job, flow.first_definition = job, definition.id
-        now = self.tx.now
-        self.jobs.append((job, item.id, flow.id, flow.next_seq, definition.id, definition.id, now, now))
+        newcomer = control.ticket if control.newcomers == "behind" else 0
+        flow, seq, width = 0, 1, None
+        if item.flow is not None:
+            flow, seq, width = self._join(item.flow, item.width or 0, job, definition, newcomer)
+        served = newcomer if item.flow is None else None
+        now, digest = self.tx.now, definition.digest
+        self.jobs.append((job, item.id, flow, seq, definition.id, definition.id, now, now, served))
         self.payloads.append((job, body))
-        digest = definition.digest
         accepted = JobRecord(
-            *(item.id, item.workflow, item.flow, flow.next_seq, digest, digest, 0, State.READY, 0, 0, 0, 0),
+            *(item.id, item.workflow, item.flow, seq, digest, digest, 0, State.READY, 0, 0, 0, 0),
             *(None, None, now, None, None, now),
         )
+        self.tx.count(definition.id, Phase.READY, 1)
+        self.known[item.id] = Known(accepted, body, width)
+        return Answer(Verdict.ACCEPTED, record=accepted, width=width)
+
+    def _join(
+        self, name: str, width: int, job: int, definition: Definition, newcomer: int
+    ) -> tuple[int, int, int | None]:
+        """The job takes the next place in its flow, which it makes if there is none: the flow, the place, the width."""
+        flow = self.flows.get(name)
+        if flow is None:
+            flow = self.flows[name] = Flow(name, job, width, 1, 0, 0, first_definition=definition.id)
+        if flow.unfinished == 0:
+            flow.served = max(flow.served, newcomer)
+        place = flow.next_seq
         flow.next_seq += 1
         flow.unfinished += 1
         flow.added += 1
-        self.tx.count(definition.id, Phase.READY, 1)
-        width = flow.width or None
-        self.known[item.id] = Known(accepted, body, width)
-        return Answer(Verdict.ACCEPTED, record=accepted, width=width)
+        return flow.id, place, flow.width or None
 
     def write(self) -> None:
         """What was decided, set-based."""
         if not self.jobs:
             return
         tx = self.tx
-        if self.new_flows:
-            tx.many(
-                "admit.new_flows",
-                [
-                    (f.id, f.name, f.width, f.served, f.next_seq, f.unfinished, f.first_job, f.first_definition)
-                    for f in self.new_flows
-                ],
-            )
+        made = [
+            (f.id, f.name, f.width, f.served, f.next_seq, f.unfinished, f.id, f.first_definition)
+            for f in self.flows.values()
+            if f.first_definition is not None
+        ]
+        if made:
+            tx.many("admit.new_flows", made)
         tx.many("admit.jobs", self.jobs)
         tx.many("admit.payloads", self.payloads)
-        grown = [flow for flow in self.flows.values() if flow.added and not flow.new]
+        grown = [flow for flow in self.flows.values() if flow.added and flow.first_definition is None]
         if grown:
             rows = [[flow.id, flow.next_seq, flow.served] for flow in grown]
             tx.rows("admit.grown", {"flows": json.dumps(rows)})

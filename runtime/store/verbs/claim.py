@@ -1,4 +1,4 @@
-"""claim: the flows whose turn it is, and their next jobs."""
+"""claim: the flows and the jobs without a flow whose turn it is; the flows' next jobs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,8 @@ from runtime.protocol.verdicts import Mode
 from runtime.store.transaction import Transaction, integers
 from runtime.store.verbs.sweep import sweep_due
 
-# (round, served, flow id, flow name, width, job row); sorted, this is the order of claims made one at a time
+# (round, served, number of the flow or of the job without one, flow name, width, job row); sorted, this is the order of
+# claims made one at a time
 Slot = tuple[int, int, int, str | None, int, tuple[Any, ...]]
 
 
@@ -61,14 +62,15 @@ def _take(tx: Transaction, worker: Worker, slots: list[Slot]) -> tuple[Claim, ..
     control = tx.control
     number = tx.worker(worker.id)
     flows: dict[int, list[int]] = {}
-    groups: dict[tuple[int, int], list[int]] = {}
+    groups: dict[tuple[int, int], dict[int, int | None]] = {}
     claims = []
     for ticket, (_, _, flow, name, _, row) in enumerate(slots, control.ticket + 1):
         job, key, seq, definition, cursor, generation, attempts, lifetime, binding, body = row
-        entry = flows.setdefault(flow, [flow, 0, 0])
-        entry[1] = ticket
-        entry[2] += 1
-        groups.setdefault((definition, cursor), []).append(job)
+        if name is not None:
+            entry = flows.setdefault(flow, [flow, 0, 0])
+            entry[1] = ticket
+            entry[2] += 1
+        groups.setdefault((definition, cursor), {})[job] = ticket if name is None else None
         known = tx.definition(definition)
         claims.append(
             Claim(
@@ -79,7 +81,8 @@ def _take(tx: Transaction, worker: Worker, slots: list[Slot]) -> tuple[Claim, ..
         )
     for (definition, cursor), jobs in groups.items():
         _put_in_flight(tx, tx.definition(definition), cursor, jobs, number)
-    tx.rows("claim.flows", {"flows": integers(list(flows.values()))})
+    if flows:
+        tx.rows("claim.flows", {"flows": integers(list(flows.values()))})
     for _, _, flow, _, width, _ in slots:
         if width:
             tx.touch(flow)
@@ -89,7 +92,7 @@ def _take(tx: Transaction, worker: Worker, slots: list[Slot]) -> tuple[Claim, ..
 
 
 def _put_in_flight(
-    tx: Transaction, definition: Definition, cursor: int, jobs: list[int], worker: int | None
+    tx: Transaction, definition: Definition, cursor: int, jobs: dict[int, int | None], worker: int | None
 ) -> None:
     policy = definition.steps[cursor]
     phase = Phase.HELD if policy.hold else Phase.INFLIGHT
@@ -100,7 +103,7 @@ def _put_in_flight(
         "lease": lease,
         "now": tx.now,
         "worker": worker,
-        "ids": integers(jobs),
+        "jobs": integers(jobs),
     }
     tx.rows("claim.jobs", params)
     tx.count(definition.id, Phase.READY, -len(jobs))

@@ -1,0 +1,60 @@
+-- Fewer pages for one admission, one claim, one commit. A job without a flow carries its own turn: `served` stands in its
+-- row, and no row of a flow is made for it. A flow's number is that of the job that made it, so that numbers tell flows
+-- and such jobs by age. The store's counters stand with the tally.
+
+-- name: job_served
+alter table keepstep_job add column served integer;
+
+-- name: job_turns
+-- what is done is claimed no more and needs no turn
+update keepstep_job set flow = 0, served = f.served
+from keepstep_flow f where f.id = keepstep_job.flow and f.name is null;
+
+-- name: unnamed_flows
+delete from keepstep_flow where name is null;
+
+-- name: drop_job_ready
+drop index keepstep_job_ready;
+
+-- name: job_ready_in_flow
+create index keepstep_job_ready on keepstep_job (flow, seq) where state = 0 and served is null;
+
+-- name: job_turn
+create index keepstep_job_turn on keepstep_job (definition, served) where state = 0 and served is not null;
+
+-- name: control_last_flow
+alter table keepstep_control drop column last_flow;
+
+-- name: counters
+-- the store's own counters stand beside the tally's, under definition 0, so that what every verb changes is one page
+insert into keepstep_tally (definition, state, n)
+select 0, 6, ticket from keepstep_control
+union all select 0, 7, unfinished from keepstep_control
+union all select 0, 8, effects from keepstep_control
+union all select 0, 9, releases from keepstep_control
+union all select 0, 10, last_job from keepstep_control;
+
+-- name: control_ticket
+alter table keepstep_control drop column ticket;
+
+-- name: control_unfinished
+alter table keepstep_control drop column unfinished;
+
+-- name: control_effects
+alter table keepstep_control drop column effects;
+
+-- name: control_releases
+alter table keepstep_control drop column releases;
+
+-- name: control_last_job
+alter table keepstep_control drop column last_job;
+
+-- name: counters_by_name
+create view keepstep_counters as
+select t.n as ticket, u.n as unfinished, e.n as effects, r.n as releases, j.n as last_job
+from keepstep_tally t
+join keepstep_tally u on u.definition = 0 and u.state = 7
+join keepstep_tally e on e.definition = 0 and e.state = 8
+join keepstep_tally r on r.definition = 0 and r.state = 9
+join keepstep_tally j on j.definition = 0 and j.state = 10
+where t.definition = 0 and t.state = 6;
