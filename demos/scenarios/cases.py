@@ -15,6 +15,7 @@ ONE = Manifest("note", "note/1", (step("note", "note"),))
 WORKER = Worker.declaring("worker", V1, V2, ONE)
 STRANGER = Worker.declaring("stranger", V1, V2, ONE)
 UNITS = {"units": 10}
+LONG = {"units": 10, "text": "x" * 200}
 REASON = "because"
 Arguments = dict[str, Any]
 
@@ -52,8 +53,8 @@ async def admit_first(store: Store) -> Arguments:
 
 
 async def admit_alone(store: Store) -> Arguments:
-    """Without a flow."""
-    return {"workflow": "points", "id": "job", "payload": UNITS, "now": 1}
+    """Without a flow, with a long payload."""
+    return {"workflow": "points", "id": "job", "payload": LONG, "now": 1}
 
 
 async def admit_next(store: Store) -> Arguments:
@@ -246,7 +247,7 @@ async def writing(store: Store) -> Arguments:
 async def writing_first(store: Store) -> Arguments:
     """Rows of one's own and an admission into a new flow."""
     arguments = await writing(store)
-    return {**arguments, "admit": [Admission("points", "job", UNITS, "b")]}
+    return {**arguments, "admit": [Admission("points", "job", LONG, "b")]}
 
 
 def commanded(prepare: Callable[[Store], Awaitable[Arguments]]) -> Callable[[Store], Awaitable[Arguments]]:

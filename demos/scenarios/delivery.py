@@ -262,7 +262,7 @@ async def r42(here: World) -> Facts:
     await here.events("a", 2)
     await here.events("b", 1)
     seen = []
-    for table, event in (("keepstep_job", "insert"), ("keepstep_payload", "insert"), ("keepstep_flow", "update")):
+    for table, event in (("keepstep_job", "insert"), ("keepstep_tally", "update"), ("keepstep_flow", "update")):
         before = await here.tables()
         faults.plant(str(here.queue), table, event)
         error = await here.error(here.event("a3"))

@@ -13,13 +13,12 @@ with recursive number (n) as (select 1 union all select n + 1 from number where 
 JOBS = NUMBERS + """
 insert into keepstep_job
   (id, key, flow, seq, accepted, definition, state, cursor, generation, attempts, lifetime, due, reason, admitted_at,
-  served)
+  served, body)
 select :job + n, 'bulk-' || printf('%031d', :job + n), iif(:flow is null, 0, :flow + n), :seq, :definition,
   :definition, :state, :state = 5, :claims, :claims * (:state <> 5), :claims, case :state when 1 then :due end,
-  case :state when 4 then 'set aside for the bench' end, 0, iif(:flow is null, 0, null)
+  case :state when 4 then 'set aside for the bench' end, 0, iif(:flow is null, 0, null), '{"n":1}'
 from number
 """
-PAYLOADS = NUMBERS + "insert into keepstep_payload (job, body) select :job + n, '{\"n\":1}' from number"
 EFFECTS = NUMBERS + """
 insert into keepstep_effect (job, step, definition, at, generation, value)
 select :job + n, 0, :definition, 0, 1, '1' from number
@@ -71,11 +70,11 @@ def fill(raw: sqlite3.Connection, definition: int, kind: int | str, count: int) 
         "effects": count * (state == DONE),
     }
     raw.execute("begin immediate")
-    for statement in (JOBS, PAYLOADS, TALLY, COUNTERS, *[FLOWS] * in_flows, *[EFFECTS] * (state == DONE)):
+    for statement in (JOBS, TALLY, COUNTERS, *[FLOWS] * in_flows, *[EFFECTS] * (state == DONE)):
         raw.execute(statement, values)
     if state == QUARANTINED:
         behind = {**values, "state": READY, "job": job + count, "seq": 2, "claims": 0}
         behind |= {"claimed": 0, "unfinished": count, "effects": 0}
-        for statement in (JOBS, PAYLOADS, TALLY, COUNTERS, BEHIND):
+        for statement in (JOBS, TALLY, COUNTERS, BEHIND):
             raw.execute(statement, behind)
     raw.execute("commit")

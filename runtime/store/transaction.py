@@ -5,7 +5,7 @@ Differences (tally, flows, control) are kept here while it runs; they go with it
 
 import json
 import sqlite3
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,9 +20,12 @@ SQL = statements.every()
 SWEEP_LIMIT = 1_000
 
 
-def integers(value: object) -> str:
-    """A batch of numbers as JSON."""
-    return msgspec.json.encode(value).decode()
+def as_json(value: object) -> str:
+    """A batch of numbers or texts for `json_each`. A lone surrogate, which no row holds, is none's equal there."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return json.dumps(value)
 
 
 class Control(msgspec.Struct):
@@ -77,7 +80,7 @@ class Transaction:
         self.now = wall_ms
         self._control: Control | None = None
         self._before: tuple[Any, ...] = ()
-        self._tally: Counter[tuple[int, int]] = Counter()
+        self._tally: defaultdict[tuple[int, int], int] = defaultdict(int)
         self._flows: dict[int, list[int]] = {}
         self._history: list[tuple[Any, ...]] = []
         self._refusals: list[tuple[Any, ...]] = []
@@ -140,7 +143,7 @@ class Transaction:
         return self.names.by_digest.get(digest) or self.found.by_digest.get(digest)
 
     def _load(self, ids: Sequence[int] = (), digests: Sequence[str] = ()) -> None:
-        params = {"ids": json.dumps(ids), "digests": json.dumps(digests)}
+        params = {"ids": as_json(ids), "digests": as_json(digests)}
         for number, digest, workflow in self.rows("transaction.definitions", params):
             steps = self.rows("transaction.policies", {"definition": number})
             policies = tuple(Policy(*(*row[:6], bool(row[6]))) for row in steps)
@@ -162,7 +165,7 @@ class Transaction:
 
     def facts(self, keys: Iterable[str]) -> dict[str, Facts]:
         """What is known of these jobs, by identity."""
-        rows = self.rows("transaction.facts", {"keys": json.dumps(list(dict.fromkeys(keys)))})
+        rows = self.rows("transaction.facts", {"keys": as_json(list(dict.fromkeys(keys)))})
         return {row[1]: Facts(*row) for row in rows}
 
     def move(self, facts: Facts, phase: Phase, *, flow_changed: bool = False) -> None:
@@ -217,21 +220,21 @@ class Transaction:
             self.many("transaction.refusals", self._refusals)
             self._refusals = []
         if self._flows:
-            self.rows("transaction.refresh", {"flows": integers(list(self._flows.values()))})
+            self.rows("transaction.refresh", {"flows": as_json(list(self._flows.values()))})
             self._flows = {}
 
     def finish(self, verbs: Iterable[str]) -> None:
         """Write what is written once: the differences of the tally and of the counters, and the control row."""
         before = self._before
         after = before if self._control is None else msgspec.structs.astuple(self._control)
-        differences = [[definition, state, n] for (definition, state), n in self._tally.items() if n]
+        differences = [(definition, state, n) for (definition, state), n in self._tally.items() if n]
         differences += [
-            [OF_STORE, counter, now - then]
+            (OF_STORE, counter, now - then)
             for counter, (now, then) in enumerate(zip(after[COUNTERS:], before[COUNTERS:], strict=True), FIRST_COUNTER)
             if now != then
         ]
         if differences:
-            self.raw.execute(SQL["transaction.tally"], {"differences": integers(differences)})
+            self.raw.executemany(SQL["transaction.tally"], differences)
             points.reach_each(verbs, "tally")
         if self._control is not None and after[:COUNTERS] != before[:COUNTERS]:
             self.raw.execute(SQL["transaction.control"], msgspec.structs.asdict(self._control))

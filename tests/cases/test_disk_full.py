@@ -25,7 +25,7 @@ from workers import App, Context, step
 FULL_FOR_S = 3.0
 MOST_TRIES = 5  # twelve in ten seconds
 UNLIMITED = 1_000_000
-TABLES = {"admit": "keepstep_payload", "claim": "keepstep_job", "commit_step": "keepstep_effect"}
+TABLES = {"admit": "keepstep_job", "claim": "keepstep_job", "commit_step": "keepstep_effect"}
 EVENTS = {"admit": "insert", "claim": "update", "commit_step": "insert"}
 
 

@@ -34,7 +34,7 @@ STATEMENTS = {
         select j.key, j.state, j.cursor, d.steps from keepstep_job j join keepstep_definition d on d.id = j.definition
         where (j.state = 5) <> (j.cursor = d.steps) or j.cursor > d.steps""",
     "every job has its payload, and no payload is without a job": """
-        select key from keepstep_job where id not in (select job from keepstep_payload)
+        select key from keepstep_job where (body is null) <> (id in (select job from keepstep_payload))
         union all select job from keepstep_payload where job not in (select id from keepstep_job)""",
     "a job in flight has used an attempt": """
         select key, state, attempts from keepstep_job where state in (2, 3) and attempts = 0""",

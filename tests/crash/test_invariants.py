@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from demos.scenarios.cases import ONE, UNITS, V1, V2, WORKER
+from demos.scenarios.cases import LONG, ONE, UNITS, V1, V2, WORKER
 from demos.scenarios.stage import LAPSED, take
 from runtime.store.inbox import Inbox
 from runtime.store.store import Store
@@ -29,7 +29,7 @@ DAMAGE = {
     "a job is done exactly when its cursor has passed its last step": (
         "update keepstep_job set state = 0 where key = 'done'"
     ),
-    "every job has its payload, and no payload is without a job": "delete from keepstep_payload where job = 1",
+    "every job has its payload, and no payload is without a job": "update keepstep_job set body = null where id = 1",
     "a job in flight has used an attempt": "update keepstep_job set attempts = 0 where state in (2, 3)",
     "the tally is the recount": "update keepstep_tally set n = n + 1 where state = 0",
     "the store's counters are the recount": (
@@ -102,7 +102,7 @@ async def filled(folder: Path) -> Path:
             await take(store, WORKER, LAPSED)
         await store.admit("points", "behind", UNITS, flow="a", now=LAPSED)
         await store.admit("points", "ready", UNITS, flow="e", now=LAPSED)
-        await store.admit("points", "alone", UNITS, now=LAPSED)
+        await store.admit("points", "alone", LONG, now=LAPSED)
     return path
 
 

@@ -1,9 +1,13 @@
 -- Fewer pages for one admission, one claim, one commit. A job without a flow carries its own turn: `served` stands in its
 -- row, and no row of a flow is made for it. A flow's number is that of the job that made it, so that numbers tell flows
--- and such jobs by age. The store's counters stand with the tally.
+-- and such jobs by age. A short payload stands in its job's row. The store's counters stand with the tally.
 
 -- name: job_served
 alter table keepstep_job add column served integer;
+
+-- name: job_body
+-- null: the payload is long, and has a row of its own
+alter table keepstep_job add column body text;
 
 -- name: job_turns
 -- what is done is claimed no more and needs no turn

@@ -4,12 +4,13 @@
 
 -- name: known
 select j.key, f.name, j.seq, j.accepted, j.definition, j.binding, j.state, j.cursor, j.generation, j.attempts,
-  j.lifetime, j.due, j.lease, j.since, w.name, j.reason, j.admitted_at, p.body, f.width
-from json_each(:keys) t cross join keepstep_job j on j.key = t.value cross join keepstep_payload p on p.job = j.id
+  j.lifetime, j.due, j.lease, j.since, w.name, j.reason, j.admitted_at,
+  coalesce(j.body, (select p.body from keepstep_payload p where p.job = j.id)), f.width
+from json_each(:keys) t cross join keepstep_job j on j.key = t.value
 left join keepstep_flow f on f.id = j.flow left join keepstep_worker w on w.id = j.worker;
 
 -- name: routes
-select workflow, definition from keepstep_route where workflow in (select value from json_each(:workflows));
+select r.workflow, r.definition from json_each(:workflows) t cross join keepstep_route r on r.workflow = t.value;
 
 -- name: flows
 select f.name, f.id, f.width, f.next_seq, f.unfinished, f.served
@@ -20,8 +21,8 @@ insert into keepstep_flow (id, name, width, served, next_seq, unfinished, taken,
 values (?, ?, ?, ?, ?, ?, 0, ?, ?);
 
 -- name: jobs
-insert into keepstep_job (id, key, flow, seq, accepted, definition, since, admitted_at, served)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?);
+insert into keepstep_job (id, key, flow, seq, accepted, definition, since, admitted_at, served, body)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: payloads
 insert into keepstep_payload (job, body) values (?, ?);

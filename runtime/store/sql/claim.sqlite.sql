@@ -5,7 +5,7 @@
 
 -- name: pick
 select q.id, q.served, q.width, q.taken, q.name, j.id, j.key, j.seq, j.definition, j.cursor, j.generation, j.attempts,
-  j.lifetime, j.binding, p.body
+  j.lifetime, j.binding, coalesce(j.body, (select p.body from keepstep_payload p where p.job = j.id))
 from (
   select * from (
     select f.id, f.served, f.width, f.taken, f.name, f.job
@@ -19,11 +19,11 @@ from (
     cross join keepstep_job a on a.definition = d.value and a.state = 0 and a.served is not null
     order by a.served, a.id limit :limit
   )
-) q cross join keepstep_job j on j.id = q.job cross join keepstep_payload p on p.job = j.id;
+) q cross join keepstep_job j on j.id = q.job;
 
 -- name: more
-select q.key, j.id, j.key, j.seq, j.definition, j.cursor, j.generation, j.attempts, j.lifetime, j.binding, p.body,
-  t.value ->> 0
+select q.key, j.id, j.key, j.seq, j.definition, j.cursor, j.generation, j.attempts, j.lifetime, j.binding,
+  coalesce(j.body, (select p.body from keepstep_payload p where p.job = j.id)), t.value ->> 0
 from json_each(:flows) t
 cross join json_each((
   select json_group_array(id) from (
@@ -36,7 +36,6 @@ cross join json_each((
   ) where foreign_seen = 0
 )) q
 cross join keepstep_job j on j.id = q.value
-cross join keepstep_payload p on p.job = j.id
 where q.key between 1 and (t.value ->> 1) - 1
 order by q.key, t.value ->> 2, t.value ->> 0 limit :limit;
 

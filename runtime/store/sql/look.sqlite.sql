@@ -50,7 +50,8 @@ select key from keepstep_job
 where flow = (select id from keepstep_flow where name = :name) and state < 5 order by seq limit 1;
 
 -- name: payload
-select p.body from keepstep_payload p where p.job = (select id from keepstep_job where key = :key);
+select coalesce(j.body, (select p.body from keepstep_payload p where p.job = j.id))
+from keepstep_job j where j.key = :key;
 
 -- name: effects
 select e.step, s.name, d.digest, e.value, e.at, e.generation, w.name

@@ -1,5 +1,6 @@
 -- Statements that several verbs share.
--- params: keys, ids, flows: JSON arrays; rows of `put`, `history`, `refusals`, `audit`, `new_receipts`: bound values.
+-- params: keys, ids, flows: JSON arrays; rows of `tally`, `put`, `history`, `refusals`, `audit`,
+-- `new_receipts`: bound values.
 
 -- name: load_control
 select c.store_id, c.clock, c.tick, c.mode, c.version, c.pause_version, c.capacity, c.flow_capacity, c.newcomers,
@@ -12,8 +13,7 @@ update keepstep_control set tick = :tick, mode = :mode, version = :version, paus
 where id = 1;
 
 -- name: tally
-insert into keepstep_tally (definition, state, n)
-select value ->> 0, value ->> 1, value ->> 2 from json_each(:differences) where true
+insert into keepstep_tally (definition, state, n) values (?, ?, ?)
 on conflict (definition, state) do update set n = n + excluded.n;
 
 -- name: facts

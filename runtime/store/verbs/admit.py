@@ -1,6 +1,5 @@
 """admit: identity, door, capacity, route, place in the flow: judged in that order, item by item, over facts."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,8 +10,11 @@ from runtime.protocol.errors import InvalidValue, ItemError, NoRoute
 from runtime.protocol.lifecycle import Definition, Phase
 from runtime.protocol.records import Admission, Answer, JobRecord
 from runtime.protocol.verdicts import Mode, State, Verdict
-from runtime.store.transaction import Transaction
+from runtime.store.transaction import Transaction, as_json
 from runtime.store.verbs.record import record
+
+# a payload of so many characters stands in its job's row, which is written anew by every claim and commit
+SHORT = 100
 
 
 class Known(msgspec.Struct):
@@ -70,15 +72,15 @@ class Fold:
         self.tx = tx
         self.jobs: list[tuple[Any, ...]] = []
         self.payloads: list[tuple[int, str]] = []
-        keys = json.dumps([item.id for item in items])
+        keys = as_json([item.id for item in items])
         self.known = {row[0]: self._known(row) for row in tx.rows("admit.known", {"keys": keys})}
-        workflows = json.dumps(list({item.workflow for item in items}))
+        workflows = as_json(list({item.workflow for item in items}))
         self.routes: dict[str, Definition] = {
             workflow: tx.definition(id)
             for workflow, id in tx.rows("admit.routes", {"workflows": workflows})  # noqa: A001
         }
         names = list({item.flow for item in items if item.flow is not None})
-        rows = tx.rows("admit.flows", {"names": json.dumps(names)}) if names else []
+        rows = tx.rows("admit.flows", {"names": as_json(names)}) if names else []
         self.flows = {row[0]: Flow(*row) for row in rows}
 
     def _known(self, row: tuple[Any, ...]) -> Known:
@@ -118,8 +120,10 @@ class Fold:
             flow, seq, width = self._join(item.flow, item.width or 0, job, definition, newcomer)
         served = newcomer if item.flow is None else None
         now, digest = self.tx.now, definition.digest
-        self.jobs.append((job, item.id, flow, seq, definition.id, definition.id, now, now, served))
-        self.payloads.append((job, body))
+        short = body if len(body) <= SHORT else None
+        self.jobs.append((job, item.id, flow, seq, definition.id, definition.id, now, now, served, short))
+        if short is None:
+            self.payloads.append((job, body))
         accepted = JobRecord(
             *(item.id, item.workflow, item.flow, seq, digest, digest, 0, State.READY, 0, 0, 0, 0),
             *(None, None, now, None, None, now),
@@ -156,11 +160,12 @@ class Fold:
         if made:
             tx.many("admit.new_flows", made)
         tx.many("admit.jobs", self.jobs)
-        tx.many("admit.payloads", self.payloads)
+        if self.payloads:
+            tx.many("admit.payloads", self.payloads)
         grown = [flow for flow in self.flows.values() if flow.added and flow.first_definition is None]
         if grown:
             rows = [[flow.id, flow.next_seq, flow.served] for flow in grown]
-            tx.rows("admit.grown", {"flows": json.dumps(rows)})
+            tx.rows("admit.grown", {"flows": as_json(rows)})
             for flow in grown:
                 tx.touch(flow.id, flow.added)
         tx.flush()

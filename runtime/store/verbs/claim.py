@@ -8,7 +8,7 @@ from runtime.protocol.errors import InvalidValue, ItemError
 from runtime.protocol.lifecycle import Definition, Phase
 from runtime.protocol.records import Claim, ClaimRequest, Claims, Token, Worker
 from runtime.protocol.verdicts import Mode
-from runtime.store.transaction import Transaction, integers
+from runtime.store.transaction import Transaction, as_json
 from runtime.store.verbs.sweep import sweep_due
 
 # (round, served, number of the flow or of the job without one, flow name, width, job row); sorted, this is the order of
@@ -45,12 +45,12 @@ def _claim(tx: Transaction, item: ClaimRequest) -> Claims:
 
 
 def _slots(tx: Transaction, limit: int, known: list[Definition]) -> list[Slot]:
-    definitions = integers([definition.id for definition in known])
+    definitions = as_json([definition.id for definition in known])
     picked = tx.rows("claim.pick", {"definitions": definitions, "limit": limit})
     slots: list[Slot] = [(0, row[1], row[0], row[4], row[2], row[5:]) for row in picked]
     wide = {row[0]: row for row in picked if row[2] - row[3] > 1}
     if len(slots) < limit and wide:
-        flows = integers([[row[0], row[2] - row[3], row[1]] for row in wide.values()])
+        flows = as_json([[row[0], row[2] - row[3], row[1]] for row in wide.values()])
         for row in tx.rows("claim.more", {"flows": flows, "definitions": definitions, "limit": limit}):
             flow = wide[row[11]]
             slots.append((row[0], flow[1], flow[0], flow[4], flow[2], row[1:11]))
@@ -82,7 +82,7 @@ def _take(tx: Transaction, worker: Worker, slots: list[Slot]) -> tuple[Claim, ..
     for (definition, cursor), jobs in groups.items():
         _put_in_flight(tx, tx.definition(definition), cursor, jobs, number)
     if flows:
-        tx.rows("claim.flows", {"flows": integers(list(flows.values()))})
+        tx.rows("claim.flows", {"flows": as_json(list(flows.values()))})
     for _, _, flow, _, width, _ in slots:
         if width:
             tx.touch(flow)
@@ -103,7 +103,7 @@ def _put_in_flight(
         "lease": lease,
         "now": tx.now,
         "worker": worker,
-        "jobs": integers(jobs),
+        "jobs": as_json(jobs),
     }
     tx.rows("claim.jobs", params)
     tx.count(definition.id, Phase.READY, -len(jobs))

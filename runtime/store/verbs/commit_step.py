@@ -11,7 +11,7 @@ from runtime.protocol.verdicts import Verdict
 from runtime.store import points
 from runtime.store.guard import MARK
 from runtime.store.sqlite import is_everybodys
-from runtime.store.transaction import Transaction, integers
+from runtime.store.transaction import Transaction, as_json
 from runtime.store.verbs.callbacks import NO_SUCH_JOB, Callbacks
 
 ADVANCED = Answer(Verdict.ADVANCED)
@@ -40,7 +40,7 @@ class Fold:
         self.callbacks = Callbacks(tx, [item.token for item in items])
         ids = sorted({facts.definition for facts in self.callbacks.facts.values()})
         self.registry: dict[int, bytes] = {
-            row[0]: row[1] for row in tx.rows("commit_step.registry", {"ids": integers(ids)})
+            row[0]: row[1] for row in tx.rows("commit_step.registry", {"ids": as_json(ids)})
         }
         self.effects: list[tuple[object, ...]] = []
         self.advanced: list[int] = []
@@ -90,9 +90,9 @@ class Fold:
             tx.many("commit_step.effects", self.effects)
             tx.control.effects += len(self.effects)
         if self.advanced:
-            tx.rows("commit_step.advanced", {"now": tx.now, "ids": integers(self.advanced)})
+            tx.rows("commit_step.advanced", {"now": tx.now, "ids": as_json(self.advanced)})
         if self.done:
-            tx.rows("commit_step.done", {"now": tx.now, "ids": integers(self.done)})
+            tx.rows("commit_step.done", {"now": tx.now, "ids": as_json(self.done)})
         tx.flush()
 
 
