@@ -1,5 +1,8 @@
 """backlog: the rate of the next 2,000 jobs does not depend on what lies behind, beside or before them."""
 
+from pathlib import Path
+from statistics import median
+
 from runtime.bench import apps
 from runtime.bench.figures import Figure, Limit
 from runtime.bench.lab import Lab, watched, work_off
@@ -29,22 +32,24 @@ def kinds(lab: Lab) -> dict[str, Parts]:
 
 
 async def backlog(lab: Lab) -> list[Figure]:
-    """Each beside the rate at a backlog of 2,000, in this run."""
+    """Each beside the rate at a backlog of 2,000, which is taken anew before each of its runs: disks drift."""
     count = lab.amount(NEXT)
-    base = []
-    for _ in range(lab.runs):
-        async with lab.filled((apps.ONE, READY, count)) as path, await watched(path) as store:
-            await work_off(store, apps.one)
-            base.append(store.committed / store.seconds)
-    first = Figure("backlog", f"backlog of {count:,}", "jobs/s", tuple(base))
-    limit = Limit(f"the rate at {count:,}", first.median)
-    figures = [first]
+    every: list[float] = []
+    figures = []
     for name, parts in kinds(lab).items():
-        rates = []
+        rates, base = [], []
         async with lab.filled(*parts) as path:
             for _ in range(lab.runs):
-                async with await watched(path) as store:
-                    await work_off(store, apps.one, most=count)
-                    rates.append(store.committed / store.seconds)
+                async with lab.filled((apps.ONE, READY, count)) as small:
+                    base.append(await _rate(small, count))
+                rates.append(await _rate(path, count))
+        limit = Limit(f"the rate at {count:,}, in turn", median(base))
         figures.append(Figure("backlog", name, "jobs/s", tuple(rates), limit, share_wanted=SHARE))
-    return figures
+        every += base
+    return [Figure("backlog", f"backlog of {count:,}", "jobs/s", tuple(every)), *figures]
+
+
+async def _rate(path: Path, count: int) -> float:
+    async with await watched(path) as store:
+        await work_off(store, apps.one, most=count)
+        return store.committed / store.seconds

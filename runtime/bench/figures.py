@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Limit(msgspec.Struct, frozen=True):
@@ -18,7 +18,10 @@ class Limit(msgspec.Struct, frozen=True):
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """One line of the table. `wanted` is the least (`at_least`) or the most that is wanted, None if nothing is."""
+    """One line of the table. `wanted`: at least that (`at_least`) or less than that, None if nothing is.
+
+    The median is judged, or with `every_run` the worst of the runs; the share of the limit is the median's.
+    """
 
     bench: str
     name: str
@@ -28,6 +31,7 @@ class Figure(msgspec.Struct, frozen=True):
     wanted: float | None = None
     at_least: bool = True
     share_wanted: float | None = None
+    every_run: bool = False
 
     @property
     def median(self) -> float:
@@ -41,13 +45,19 @@ class Figure(msgspec.Struct, frozen=True):
 
     @property
     def met(self) -> bool | None:
-        """Whether the median is what is wanted; None if nothing is."""
+        """Whether what was measured is what is wanted; None if nothing is."""
         verdicts = []
         if self.wanted is not None:
-            verdicts.append(self.median >= self.wanted if self.at_least else self.median <= self.wanted)
+            judged = self.runs if self.every_run else (self.median,)
+            verdicts.append(min(judged) >= self.wanted if self.at_least else max(judged) < self.wanted)
         if self.share_wanted is not None and self.share is not None:
             verdicts.append(self.share >= self.share_wanted)
         return all(verdicts) if verdicts else None
+
+
+def unjudged(figure: Figure) -> Figure:
+    """A figure of which nothing is wanted."""
+    return msgspec.structs.replace(figure, wanted=None, share_wanted=None)
 
 
 def percentile(values: Sequence[float], part: float) -> float:
@@ -75,7 +85,12 @@ def as_data(figure: Figure) -> dict[str, Any]:
         "runs": list(figure.runs),
         "limit": None if figure.limit is None else {"name": figure.limit.name, "value": figure.limit.value},
         "share_of_limit": figure.share,
-        "wanted": wish(figure),
+        "wanted": {
+            "least": figure.wanted if figure.at_least else None,
+            "below": None if figure.at_least else figure.wanted,
+            "in_every_run": figure.every_run,
+            "share_of_limit": figure.share_wanted,
+        },
         "met": figure.met,
     }
 
@@ -84,7 +99,7 @@ def wish(figure: Figure) -> str:
     """What is wanted, in words."""
     parts = []
     if figure.wanted is not None:
-        parts.append(f"{'≥' if figure.at_least else '≤'} {shown(figure.wanted)}")
+        parts.append(f"{'≥' if figure.at_least else '<'} {shown(figure.wanted)}{' in every run' * figure.every_run}")
     if figure.share_wanted is not None:
         parts.append(f"≥ {figure.share_wanted:g} × limit")
     return ", ".join(parts)

@@ -9,6 +9,8 @@ from rich.table import Table
 
 from runtime.bench.figures import Figure, shown, wish
 
+# from this ratio on a chart is logarithmic: the smallest bar would not be seen
+WIDE = 20
 MARKS = {True: "[green]yes[/green]", False: "[red]no[/red]", None: ""}
 
 
@@ -88,4 +90,7 @@ def _draw(axis: Any, figures: Sequence[Figure]) -> None:
             axis.plot([figure.limit.value], [place], marker="|", markersize=16, markeredgewidth=2, color="#c44e52")
     axis.invert_yaxis()
     axis.margins(x=0.05)
-    axis.set_xlim(left=0)
+    if min(medians) * WIDE < max(medians):
+        axis.set_xscale("log")
+    else:
+        axis.set_xlim(left=0)

@@ -1,6 +1,6 @@
 """Which benches there are, and running them one after another."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from typing import Literal
 
 from runtime.bench.admitting import admit
@@ -25,8 +25,8 @@ BENCHES: dict[str, Callable[[Lab], Awaitable[list[Figure]]]] = {
 }
 
 
-async def run(which: Which, lab: Lab) -> AsyncIterator[tuple[str, list[Figure]]]:
+async def run(wanted: Collection[Which], lab: Lab) -> AsyncIterator[tuple[str, list[Figure]]]:
     """Each bench's figures as it ends; `all` and `quick` are every one of them."""
     for name, bench in BENCHES.items():
-        if which in ("all", "quick", name):
+        if not {"all", "quick", name}.isdisjoint(wanted):
             yield name, await bench(lab)

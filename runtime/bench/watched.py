@@ -8,7 +8,7 @@ from runtime.protocol.records import Callback, ClaimRequest, Claims, Commit
 from runtime.store.requests import Answers
 from runtime.store.store import Store
 
-SYNCS_OF_A_CHECKPOINT = 2
+SYNCS = {"commit": 1, "checkpoint": 2}
 
 
 class Watched(Store):
@@ -47,7 +47,7 @@ class Watched(Store):
         return self.last_commit_s - (self.first_claim_s or self.last_commit_s)
 
     async def count_statements(self, *, slower_ms: float = 0) -> "Counter[str]":
-        """Count statements by their first word from now on; every commit is made `slower_ms` slower.
+        """Count statements by their first word from now on; every fsync is made `slower_ms` slower.
 
         In WAL mode with `synchronous=FULL` a commit makes one fsync and a checkpoint two.
         """
@@ -55,9 +55,10 @@ class Watched(Store):
 
         def note(sql: str) -> None:
             word = sql.lstrip().split(None, 1)[0].lower()
-            counts["checkpoint" if "wal_checkpoint" in sql else word] += 1
-            if slower_ms and word == "commit":
-                time.sleep(slower_ms / 1000)
+            kind = "checkpoint" if "wal_checkpoint" in sql else word
+            counts[kind] += 1
+            if slower_ms and (syncs := SYNCS.get(kind)):
+                time.sleep(syncs * slower_ms / 1000)
 
         await self._writer._connection.run(lambda raw: raw.set_trace_callback(note))
         return counts
@@ -65,4 +66,4 @@ class Watched(Store):
 
 def fsyncs(counts: "Counter[str]") -> int:
     """How many fsyncs these statements made."""
-    return counts["commit"] + SYNCS_OF_A_CHECKPOINT * counts["checkpoint"]
+    return sum(syncs * counts[kind] for kind, syncs in SYNCS.items())

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from runtime.bench.figures import Figure, Limit, as_data, percentile, report, shown, wish
+from runtime.bench.figures import Figure, Limit, as_data, percentile, report, shown, unjudged, wish
 from runtime.bench.watched import fsyncs
 from runtime.cli.app import main
 
@@ -13,6 +13,13 @@ def test_a_figure_is_met_by_its_median() -> None:
     assert Figure("b", "n", "jobs/s", (1.0, 9.0, 10.0), wanted=9.0).met is True
     assert Figure("b", "n", "ms", (1.0, 9.0, 10.0), wanted=8.0, at_least=False).met is False
     assert Figure("b", "n", "jobs/s", (1.0,)).met is None
+
+
+def test_less_than_a_bound_is_wanted_and_a_bound_can_hold_for_every_run() -> None:
+    assert Figure("b", "n", "ms", (8.0,), wanted=8.0, at_least=False).met is False
+    each = Figure("b", "n", "ms", (1.0, 2.0, 9.0), wanted=8.0, at_least=False, every_run=True)
+    assert (each.met, wish(each)) == (False, "< 8.00 in every run")
+    assert unjudged(each).met is None
 
 
 def test_a_share_of_the_limit_can_be_wanted_too() -> None:
@@ -36,6 +43,7 @@ def test_a_report_holds_median_least_and_most() -> None:
     figure = Figure("drain", "jobs done", "jobs/s", (3.0, 1.0, 2.0), Limit("bare", 4.0))
     data = as_data(figure)
     assert [data[name] for name in ("median", "min", "max", "share_of_limit")] == [2.0, 1.0, 3.0, 0.5]
+    assert data["wanted"] == {"least": None, "below": None, "in_every_run": False, "share_of_limit": None}
     assert report([figure], {"cores": 2})["machine"] == {"cores": 2}
 
 
