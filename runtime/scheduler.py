@@ -167,9 +167,10 @@ class Scheduler:
         """Let outcomes that become ready in the same rounds of the loop join one settle."""
         known = 0
         for _ in range(GATHERING_ROUNDS):
-            if len(self.places.outcomes) == known:
+            ready = len(self.places.outcomes)
+            if ready in (known, len(self.places.flights)):
                 return
-            known = len(self.places.outcomes)
+            known = ready
             await checkpoint()
 
     def _limit(self) -> int:
