@@ -59,14 +59,14 @@ class Reader:
 
 
 class Watch:
-    """A cheap look at whether anybody wrote to a database: the mark of the last turn."""
+    """A cheap look at whether anybody wrote to a database: the mark of the last unit."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._seen = b""
 
     def moved(self) -> bool:
-        """Whether a turn was given back since the last call: whatever it wrote can be read."""
+        """Whether somebody has written since the last call: whatever it was can be read."""
         seen = mark_of(self._path)
         changed = seen != self._seen
         self._seen = seen

@@ -4,6 +4,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from anyio import Lock
+
 from runtime.protocol.errors import InvalidValue, ItemError, StoreClosed
 from runtime.protocol.manifest import Manifest
 from runtime.protocol.records import (
@@ -77,6 +79,7 @@ class Requests(Reads):
     def __init__(self, files: Files, writer: Writer, reader: Connection, store_id: str, clock: str) -> None:
         super().__init__(files, reader, store_id, clock)
         self._writer = writer
+        self._closing = Lock()
 
     def _submit(self, verb: str, items: Sequence[Any], now: int | None) -> Request:
         if os.getpid() != self._opened_by:

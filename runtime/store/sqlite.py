@@ -215,7 +215,8 @@ def _check_application(raw: sqlite3.Connection, files: Files, wanted: int) -> No
             (application,) = raw.execute("pragma application_id").fetchone()
             (tables,) = raw.execute("select count(*) from sqlite_schema").fetchone()
         finally:
-            raw.execute("rollback")
+            with suppress(sqlite3.Error):  # the first error is the one that counts
+                raw.execute("rollback")
     except sqlite3.DatabaseError as error:
         raise named(error, f"{files.path}: cannot be read as a database") from error
     if application != wanted and (application or tables):

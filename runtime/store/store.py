@@ -85,12 +85,18 @@ class Store(Operators):
         return cls(files, writer, reader, *identity)
 
     async def close(self) -> None:
-        """Finish what was handed over, then close both connections, also while the caller is being cancelled."""
+        """Finish what was handed over, then close both connections, also while the caller is being cancelled.
+
+        In a child process after a fork there is nothing to close.
+        """
+        if os.getpid() != self._opened_by:
+            return
         with CancelScope(shield=True):
-            try:
-                await self._writer.close()
-            finally:
-                await self._reader.close()
+            async with self._closing:
+                try:
+                    await self._writer.close()
+                finally:
+                    await self._reader.close()
 
     async def __aenter__(self) -> "Store":
         return self
@@ -229,7 +235,7 @@ class Store(Operators):
 
     async def checkpoint(self) -> None:
         """Move the write-ahead file into the database and empty it, inside a turn."""
-        await self._writer.checkpoint()
+        await self._single("checkpoint", None, None)
 
     async def write(
         self, statements: Sequence[Write | tuple[Any, ...]], *, admit: Sequence[Admission] = (), now: int | None = None

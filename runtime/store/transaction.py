@@ -21,10 +21,11 @@ SWEEP_LIMIT = 1_000
 
 
 def as_json(value: object) -> str:
-    """A batch of numbers or texts for `json_each`. A lone surrogate, which no row holds, is none's equal there."""
+    """A batch of numbers or texts for `json_each`; also of what counts as a text, and of a lone surrogate, which is no
+    row's equal."""
     try:
         return msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:
+    except (UnicodeEncodeError, TypeError):
         return json.dumps(value)
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from runtime.protocol.errors import NewerSchema
+from runtime.protocol.errors import CommitUnknown, NewerSchema, StoreError, StoreFull
 from runtime.store import points, statements
-from runtime.store.sqlite import APPLICATION_ID, Files, named, unknown
+from runtime.store.sqlite import APPLICATION_ID, Files, named
 from runtime.store.turnstile import Turnstile
 
 Migrations = tuple[tuple[int, str, Mapping[str, str]], ...]
@@ -94,11 +94,11 @@ def _migrate(
     migrations: Migrations,
     first_row: Callable[[sqlite3.Connection], None],
 ) -> None:
-    doing = "the schema could not be brought up to date"
+    doing = "its schema could not be brought up to date"
     try:
         raw.execute("begin immediate")
         points.reach(f"{kind.verb}.begin")
-        version = _version(raw, files, 2**31)
+        version = _version(raw, files, migrations[-1][0])
         for number, name, parts in migrations:
             if number > version:
                 doing = f"migration {number} ({name}) failed and was undone"
@@ -107,12 +107,25 @@ def _migrate(
     except sqlite3.Error as error:
         _roll_back(raw)
         raise named(error, f"{files.path}: {doing}") from error
+    except NewerSchema:
+        _roll_back(raw)
+        raise
     try:
         raw.execute("commit")
     except sqlite3.Error as error:
         _roll_back(raw)
-        raise unknown(error) from error
+        raise _uncommitted(error, files.path) from error
     points.reach(f"{kind.verb}.after_commit")
+
+
+def _uncommitted(error: sqlite3.Error, path: str) -> StoreError:
+    failure = named(error, f"{path}: its schema could not be brought up to date")
+    if isinstance(failure, StoreFull):
+        return failure
+    return CommitUnknown(
+        f"{path}: COMMIT failed ({error}) while its schema was brought up to date: whether it happened is unknown; "
+        f"open it again, it is either as it was or up to date"
+    )
 
 
 def _run(

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -87,6 +88,7 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Request] = deque()
         self._serving = False
+        self._closed = False
         self._ended: asyncio.Future[None] | None = None
         self._listeners: list[Callable[[], None]] = []
         self.failed: BaseException | None = None
@@ -113,40 +115,36 @@ class Writer:
             self._loop.call_soon(self._serve)
         return request
 
-    async def checkpoint(self) -> None:
-        """A truncating checkpoint inside a turn."""
-        await self.submit("checkpoint", [None], None).answers()
-
     async def close(self) -> None:
-        """Serve what waits, then end; a checkpoint empties the write-ahead file if nobody else needs it."""
+        """Serve what waits, then end; the last to close a file empties its write-ahead file."""
         if self._ended is not None:
             return
         self._ended = self._loop.create_future()
         if not self._serving:
-            self._ended.set_result(None)
+            # not at once: a receiver that is being cancelled hands its claims back in this turn of the loop
+            self._serving = True
+            self._loop.call_soon(self._serve)
         try:
             await self._ended
+            while self._serving:
+                self._ended = self._loop.create_future()
+                await self._ended
         finally:
-            # a unit is still on the thread if this was cancelled; the turn's files are closed last, since that gives
-            # the turn back
+            # a unit is still on the thread if this was cancelled: the turn's files are closed behind it, there
             self._groups.give_up()
-            try:
-                await self._connection.close()
-            finally:
-                self._groups.close()
+            self._closed = True
+            self._connection.hand_over(lambda raw: self._groups.close())
+            await self._connection.close()
 
     def _serve(self) -> None:
         """Hand what waits to the thread; end if nothing does."""
-        if self._waiting:
+        while self._waiting:
             group = [self._waiting.popleft() for _ in range(min(len(self._waiting), LARGEST_GROUP))]
-            if self.failed is not None:
-                self._finish(group, self.failed)
-                return
-            try:
+            error = self.failed or (StoreClosed("the store is closed: open it anew") if self._closed else None)
+            if error is None:
                 self._connection.hand_over(partial(self._run, group))
-            except ValueError as error:  # the connection was closed
-                self._finish(group, error)
-            return
+                return
+            self._answer_all(group, error)
         self._serving = False
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
@@ -154,18 +152,30 @@ class Writer:
     def _run(self, group: list[Request], raw: Raw) -> None:
         """On the connection's thread: one unit. What comes after its answers is nobody's in particular."""
         try:
-            self._groups.run(raw, group, lambda: self._loop.call_soon_threadsafe(self._finish, group))
+            self._groups.run(raw, group, lambda: self._tell(group))
         except BaseException:
-            log.exception("after a unit's answers")
+            log.exception("a unit failed after its answers")
+
+    def _tell(self, group: list[Request]) -> None:
+        with suppress(RuntimeError):  # the loop was closed: nobody listens any more
+            self._loop.call_soon_threadsafe(self._finish, group)
 
     def _finish(self, group: list[Request], error: BaseException | None = None) -> None:
         """Answer a group, and go on with what has come meanwhile."""
+        try:
+            self._answer_all(group, error)
+        finally:
+            self._serve()
+
+    def _answer_all(self, group: list[Request], error: BaseException | None = None) -> None:
         for request in group:
             request.error = request.error or error
             self._answer(request)
         for listener in tuple(self._listeners):
-            listener()
-        self._serve()
+            try:
+                listener()
+            except Exception:
+                log.exception("a listener failed")
 
     def _answer(self, request: Request) -> None:
         if isinstance(request.error, CommitUnknown):
@@ -190,6 +200,13 @@ class Writer:
             for claim in answer.claims
         ]
         if orphans:
-            log.info("released %d claims whose receiver has gone", len(orphans))
             # at the stored tick: a logical clock may have moved on since the claim
-            self._enqueue("release", orphans, None)
+            release = self._enqueue("release", orphans, None)
+            release.future.add_done_callback(lambda ended: _tell_released(len(orphans), ended))
+
+
+def _tell_released(count: int, ended: "asyncio.Future[None]") -> None:
+    if ended.cancelled() or ended.exception() is not None:
+        log.warning("%d claims whose receiver has gone could not be released, their leases will lapse", count)
+    else:
+        log.info("released %d claims whose receiver has gone", count)

@@ -36,6 +36,17 @@ async def test_what_is_no_item_fails_no_neighbour_of_its_batch(here: World, kind
     assert words(await store.switch_many([bad, Switch(RELAY.digest, 1)])) == ["InvalidValue", "switched"]
 
 
+async def test_what_counts_as_a_text_is_one(here: World) -> None:
+    class Text(str):
+        pass
+
+    await here.define(RELAY)
+    batch = [Admission(Text("relay"), Text("a1"), 1, Text("a")), Admission("relay", "a2", 1, "a")]
+    assert words(await here.store.admit_many(batch)) == ["accepted", "accepted"]
+    assert words(await here.store.admit_many(batch)) == ["replay", "replay"]
+    assert words(await here.store.quarantine_job_many([Operation(Text("a1"), 0, "why")])) == ["quarantined"]
+
+
 @pytest.mark.parametrize("kind", JUNK)
 async def test_an_argument_that_is_no_value_fails_no_neighbour_under_a_command_id(here: World, kind: str) -> None:
     bad = JUNK[kind]

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from runtime.protocol.errors import CommitUnknown, StoreError
+from runtime.protocol.errors import CommitUnknown, StoreError, StoreFull
 from runtime.store.sqlite import Raw
 from runtime.store.store import Store
 
 
-def failing(monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+def failing(monkeypatch: pytest.MonkeyPatch, at: str, code: int = sqlite3.SQLITE_IOERR) -> None:
     """Have the disk fail at one statement."""
 
     def execute(self: Raw, sql: str, *values: Any) -> sqlite3.Cursor:
         if sql == at:
             error = sqlite3.OperationalError("disk I/O error")
-            error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+            error.sqlite_errorcode = code
             raise error
         return sqlite3.Connection.execute(self, sql, *values)
 
@@ -41,8 +41,16 @@ async def test_a_migration_whose_commit_fails_has_an_unknown_outcome(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failing(monkeypatch, "commit")
-    with pytest.raises(CommitUnknown, match="COMMIT failed"):
+    with pytest.raises(CommitUnknown, match=r"store\.db: COMMIT failed"):
         await Store.open(tmp_path / "store.db", clock="logical")
     monkeypatch.undo()
     async with await Store.open(tmp_path / "store.db", clock="logical") as store:
         assert (await store.snapshot()).version == 0
+
+
+async def test_a_migration_whose_commit_finds_the_disk_full_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(monkeypatch, "commit", sqlite3.SQLITE_FULL)
+    with pytest.raises(StoreFull, match=r"store\.db: its schema could not be brought up to date.*nothing was written"):
+        await Store.open(tmp_path / "store.db", clock="logical")

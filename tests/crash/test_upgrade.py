@@ -1,6 +1,8 @@
 """A file of the first schema is brought up to date whole or not at all, and what was promised in it stands."""
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import anyio
@@ -8,8 +10,10 @@ import pytest
 
 from demos.scenarios import gate
 from demos.scenarios.cases import WORKER
+from runtime.protocol.errors import NewerSchema
 from runtime.store import points, statements
 from runtime.store.store import Store
+from runtime.store.turnstile import Turnstile
 from tests.crash import first_file
 from tests.crash.invariants import check
 
@@ -65,6 +69,33 @@ async def test_a_new_flow_takes_no_number_of_an_old_one(old: Path) -> None:
         await store.admit("note", "new", {"units": 1}, flow="new", now=1)
         assert (await store.job("done")).flow is None  # type: ignore[union-attr]
     assert check(old) == []
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "create view mine as select ticket from keepstep_control",
+        "create view mine as select * from gone",
+        "create table mine (a); create trigger gone after update on mine begin insert into gone values (1); end",
+    ],
+)
+async def test_an_apps_own_view_or_trigger_that_fits_nothing_is_in_nobodys_way(old: Path, made: str) -> None:
+    with closing(sqlite3.connect(old)) as raw:
+        raw.executescript(made)
+    await upgraded(old)
+    assert check(old) == []
+
+
+async def test_a_file_that_becomes_newer_while_it_is_opened_is_refused(
+    old: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def enter(self: Turnstile, deadline: float) -> None:
+        with closing(sqlite3.connect(old)) as raw:
+            raw.execute(f"pragma user_version = {NEWEST + 1}")
+
+    monkeypatch.setattr(Turnstile, "enter", enter)
+    with pytest.raises(NewerSchema, match=f"number {NEWEST + 1}"):
+        await upgraded(old)
 
 
 async def test_killed_at_any_point_it_is_the_old_file_or_the_new_one(old: Path) -> None:
