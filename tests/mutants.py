@@ -96,6 +96,21 @@ MUTANTS = (
         "slots.sort(key=lambda slot: (*slot[:2], -slot[2]))",
         "older_flow",
     ),
+    Mutant(
+        "a tie goes to the older job without a flow",
+        f"{SQL}/claim.sqlite.sql",
+        "order by a.served, a.id limit :limit",
+        "order by a.served, a.id desc limit :limit",
+        "older_flow",
+    ),
+    Mutant(
+        "a job in a flow wakes a pool that waits",
+        f"{SQL}/look.sqlite.sql",
+        "exists (select 1 from keepstep_flow where next_definition = d.id)",
+        "0",
+        "admitted_while_it_waits",
+        at="tests/runtime",
+    ),
     Mutant("newcomers join behind", ADMIT, NEWCOMER, f"if flow.next_seq > 1: {NEWCOMER}", "r12"),
     Mutant("who comes back joins behind", ADMIT, NEWCOMER, f"if flow.next_seq == 1: {NEWCOMER}", "comes_back"),
     Mutant(

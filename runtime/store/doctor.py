@@ -39,6 +39,7 @@ class Examination(Record, frozen=True):
     unfinished: tuple[int, int]
     effects: tuple[int, int, int]
     ticket: tuple[int, int]
+    counters: int
     tally: tuple[str, ...]
     flows_wrong: int
     presence: tuple[Seen, ...]
@@ -89,6 +90,7 @@ def _examine(reader: Reader, path: str) -> Examination:
         unfinished=(counters[0], counters[1]),
         effects=(counters[2], counters[3], counters[4]),
         ticket=(counters[5], counters[6]),
+        counters=counters[7],
         tally=tuple(
             f"{digest[:12]} state {state}: {tally}, recounted {recount}"
             for digest, state, tally, recount in reader.rows("doctor.tally")

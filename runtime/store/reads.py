@@ -54,8 +54,8 @@ class Reader:
         return self.raw.execute(SQL[name], params).fetchall()
 
     def control(self) -> Control:
-        """The control row."""
-        return Control(*self.rows("look.control")[0])
+        """The control row and the store's counters."""
+        return Control.of(self.rows("look.control"))
 
 
 class Watch:

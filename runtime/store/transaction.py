@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from runtime.protocol.canonical import check_integer
-from runtime.protocol.errors import ClockBackwards
+from runtime.protocol.errors import ClockBackwards, StoreError
 from runtime.protocol.lifecycle import Definition, Facts, Phase, Policy, occupies
 from runtime.store import points, statements
 
@@ -46,6 +46,13 @@ class Control(msgspec.Struct):
     effects: int
     releases: int
     last_job: int
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[Any, ...]]) -> "Control":
+        """From the rows of `load_control`; `StoreError` if there is none."""
+        if not rows:
+            raise StoreError("the control row or one of the counters is missing: see `python -m runtime doctor`")
+        return cls(*rows[0])
 
 
 COUNTERS = Control.__struct_fields__.index("ticket")
@@ -118,8 +125,8 @@ class Transaction:
     def control(self) -> Control:
         """The control row, read once."""
         if self._control is None:
-            self._before = self.raw.execute(SQL["transaction.load_control"]).fetchone()
-            self._control = Control(*self._before)
+            self._control = Control.of(self.raw.execute(SQL["transaction.load_control"]).fetchall())
+            self._before = msgspec.structs.astuple(self._control)
         return self._control
 
     # names

@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -94,3 +95,12 @@ async def test_claiming_many_is_claiming_one_that_often(limits: list[int], width
                 return [(claim.token.job, claim.ticket) for claim in found]
 
     assert await claimed(limits) == await claimed([1] * sum(limits))
+
+
+@pytest.mark.parametrize("limits", [[1] * 6, [2, 2, 2], [6]])
+async def test_a_tie_goes_to_the_older_flow_also_among_jobs_without_one(here: World, limits: list[int]) -> None:
+    await here.define(AT_ONCE)
+    for name, flow in (("x1", None), ("a1", "a"), ("x2", None), ("b1", "b"), ("x3", None), ("c1", "c")):
+        await here.store.admit("relay", name, 1, flow=flow)
+    found = [(await here.store.claim(limit, W1)).claims for limit in limits]
+    assert [claim.token.job for claims in found for claim in claims] == ["x1", "a1", "x2", "b1", "x3", "c1"]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from control.doctor import Finding, look_over, settings
+from runtime.protocol.errors import StoreError
 from runtime.protocol.manifest import Manifest, Step
 from runtime.protocol.verdicts import OnLapse
 from runtime.store.store import Store
@@ -80,6 +81,16 @@ async def test_a_counter_that_somebody_else_changed_is_a_fault(store: Store) -> 
     assert level(findings, "counters") == {"fault"}
     assert "unfinished jobs: counted 5, there are 1" in texts
     assert len(texts) == 3
+
+
+@pytest.mark.parametrize("counter", range(6, 11))
+async def test_a_counter_that_is_missing_is_a_fault_and_every_verb_says_so(store: Store, counter: int) -> None:
+    with closing(sqlite3.connect(store.path)) as other, other:
+        other.execute("delete from keepstep_tally where definition = 0 and state = ?", (counter,))
+    assert level(await look_over(store, grace_ms=30_000), "counters") == {"fault"}
+    for asked in (store.snapshot(), store.admit("points", "a", 1)):
+        with pytest.raises(StoreError, match="one of the counters is missing"):
+            await asked
 
 
 async def test_a_reference_that_leads_nowhere_is_a_fault(store: Store) -> None:

@@ -10,28 +10,29 @@ from runtime.store.sqlite import APPLICATION_ID
 
 ROWS = (
     "insert into keepstep_control (id, store_id, clock, ticket, unfinished, effects, last_job, last_flow, created_at) "
-    "values (1, 'store-1', 'logical', 5, 7, 1, 8, 7, 0)",
+    "values (1, 'store-1', 'logical', 5, 8, 1, 9, 7, 0)",
     "insert into keepstep_route values ('note', 1, 1)",
     "insert into keepstep_audit (at, actor, verb, subject, before, after) "
     "values (0, 'op', 'switch', 'note', '{}', '{}')",
     "insert into keepstep_worker values (1, 'worker')",
     "insert into keepstep_flow values (1, null, 0, 3, 2, 1, 0, 1, 1)",
-    "insert into keepstep_flow values (2, 'a', 0, 1, 3, 2, 1, null, null)",
+    "insert into keepstep_flow values (2, 'a', 0, 1, 4, 3, 1, null, null)",
     "insert into keepstep_flow values (3, null, 0, 2, 2, 1, 1, null, null)",
     "insert into keepstep_flow values (4, null, 0, 4, 2, 1, 0, null, null)",
-    "insert into keepstep_flow values (6, 'w', 2, 3, 2, 1, 0, 7, 1)",
-    "insert into keepstep_flow values (7, null, 0, 1, 2, 1, 0, 8, 1)",
+    "insert into keepstep_flow values (6, null, 0, 3, 2, 1, 0, 8, 1)",
+    "insert into keepstep_flow values (7, 'w', 2, 3, 2, 1, 0, 9, 1)",
 )
 # key, flow, seq, state, cursor, claims, due, lease, since, worker, reason
 JOBS = (
     ("waited", 1, 1, 0, 0, 0, None, None, 0, None, None),
     ("a1", 2, 1, 2, 0, 1, 6, 5, 0, 1, None),
     ("a2", 2, 2, 0, 0, 0, None, None, 0, None, None),
+    ("a3", 2, 3, 0, 0, 0, None, None, 0, None, None),
     ("later", 3, 1, 1, 0, 1, 9, None, 0, None, "broken"),
     ("stuck", 4, 1, 4, 0, 1, None, None, 0, None, "unsure"),
     ("done", 5, 1, 5, 1, 1, None, None, 0, None, None),
-    ("free", 6, 1, 0, 0, 0, None, None, 0, None, None),
-    ("released", 7, 1, 0, 0, 1, None, None, 0, None, "stopping"),
+    ("released", 6, 1, 0, 0, 1, None, None, 0, None, "stopping"),
+    ("free", 7, 1, 0, 0, 0, None, None, 0, None, None),
 )
 
 
@@ -56,7 +57,7 @@ def make(path: Path) -> None:
             row = (number, key, flow, seq, 1, 1, 0, state, cursor, claims, attempts, claims, *rest, 0)
             raw.execute(f"insert into keepstep_job values ({', '.join('?' * len(row))})", row)
             raw.execute("insert into keepstep_payload values (?, '{\"units\":10}')", (number,))
-        raw.execute("insert into keepstep_effect values (6, 0, 1, 0, 1, 1, '10')")
+        raw.execute("insert into keepstep_effect values (7, 0, 1, 0, 1, 1, '10')")
         raw.execute("insert into keepstep_tally select definition, state, count(*) from keepstep_job group by 1, 2")
         raw.execute(f"pragma application_id = {APPLICATION_ID}")
         raw.execute("pragma user_version = 1")

@@ -46,6 +46,7 @@ async def test_its_jobs_are_as_they_were(old: Path) -> None:
         "waited": (None, 1, "ready", 0, None),
         "a1": ("a", 1, "inflight", 1, None),
         "a2": ("a", 2, "ready", 0, None),
+        "a3": ("a", 3, "ready", 0, None),
         "later": (None, 1, "ready", 1, 9),
         "stuck": (None, 1, "quarantined", 1, None),
         "done": (None, 1, "done", 0, None),
@@ -55,13 +56,13 @@ async def test_its_jobs_are_as_they_were(old: Path) -> None:
     assert (photo.ticket, photo.effects, photo.jobs["done"]) == (5, 1, 1)
 
 
-async def test_its_turns_come_in_their_order(old: Path) -> None:
+async def test_its_turns_come_in_their_order_a_tie_goes_to_the_older(old: Path) -> None:
     async with await Store.open(old, create=False) as store:
         first = (await store.claim(9, WORKER, now=1)).claims
         await store.redrive("stuck", 1, "repaired", now=1)
         second = (await store.claim(9, WORKER, now=9)).claims
-    assert [(claim.token.job, claim.ticket) for claim in first] == [("released", 6), ("waited", 7), ("free", 8)]
-    assert [claim.token.job for claim in second] == ["a1", "later", "stuck", "released", "waited", "free"]
+    assert [(claim.token.job, claim.ticket) for claim in first] == [("waited", 6), ("released", 7), ("free", 8)]
+    assert [claim.token.job for claim in second] == ["a1", "later", "stuck", "waited", "released", "free"]
 
 
 async def test_a_new_flow_takes_no_number_of_an_old_one(old: Path) -> None:

@@ -72,14 +72,15 @@ async def test_a_pool_works_off_what_is_there_and_ends_when_idle(store: Store) -
     assert snapshot.workers == ()
 
 
-async def test_a_job_that_is_admitted_while_it_waits_is_run(store: Store) -> None:
+@pytest.mark.parametrize("flow", [None, "a"])
+async def test_a_job_that_is_admitted_while_it_waits_is_run(store: Store, flow: str | None) -> None:
     points = Points()
     async with create_task_group() as group:
         group.start_soon(run, points.app, store)
         with fail_after(10):
             while not (await store.workers()):
                 await anyio.lowlevel.checkpoint()
-            await points.admit(store, "a")
+            await store.admit("points", "a", {"units": 10}, flow=flow)
             await points.entered.wait()
         group.cancel_scope.cancel()
 

@@ -11,11 +11,26 @@ alter table keepstep_job add column body text;
 
 -- name: job_turns
 -- what is done is claimed no more and needs no turn
-update keepstep_job set flow = 0, served = f.served
+update keepstep_job set served = f.served
 from keepstep_flow f where f.id = keepstep_job.flow and f.name is null;
+
+-- name: jobs_without_flow
+update keepstep_job set flow = 0 where flow not in (select id from keepstep_flow where name is not null);
 
 -- name: unnamed_flows
 delete from keepstep_flow where name is null;
+
+-- name: flow_ages
+-- by way of a negative number, for a new number may be that of another flow
+update keepstep_flow set id = -p.first
+from (select flow, min(id) as first from keepstep_job where flow > 0 group by flow) p where p.flow = keepstep_flow.id;
+
+-- name: jobs_of_flows
+update keepstep_job set flow = p.first
+from (select flow, min(id) as first from keepstep_job where flow > 0 group by flow) p where p.flow = keepstep_job.flow;
+
+-- name: flow_numbers
+update keepstep_flow set id = -id;
 
 -- name: drop_job_ready
 drop index keepstep_job_ready;

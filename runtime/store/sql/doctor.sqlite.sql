@@ -11,11 +11,16 @@ select max(t) from (
 );
 
 -- name: counters
--- returns: unfinished and effects as they are counted and as a recount has them; ticket and the sum of lifetime attempts
-select c.clock, c.tick, n.unfinished, (select count(*) from keepstep_job where state <> 5),
-  n.effects, (select count(*) from keepstep_effect), (select coalesce(sum(cursor), 0) from keepstep_job),
-  n.ticket, (select coalesce(sum(lifetime), 0) from keepstep_job)
-from keepstep_control c cross join keepstep_counters n;
+-- returns: unfinished and effects as they are counted and as a recount has them; ticket and the sum of lifetime attempts;
+-- null for a counter that is missing; how many there are
+select c.clock, c.tick, u.n, (select count(*) from keepstep_job where state <> 5),
+  e.n, (select count(*) from keepstep_effect), (select coalesce(sum(cursor), 0) from keepstep_job),
+  t.n, (select coalesce(sum(lifetime), 0) from keepstep_job),
+  (select count(*) from keepstep_tally where definition = 0)
+from keepstep_control c
+left join keepstep_tally t on t.definition = 0 and t.state = 6
+left join keepstep_tally u on u.definition = 0 and u.state = 7
+left join keepstep_tally e on e.definition = 0 and e.state = 8;
 
 -- name: tally
 -- returns: definition and state where the tally differs from a recount: digest, state, tally, recount
