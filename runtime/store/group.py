@@ -19,7 +19,7 @@ from runtime.store.verbs import ALONE, RANK, VERBS
 if TYPE_CHECKING:
     from runtime.store.writer import Request
 
-CHECKPOINT_BYTES = 16 * 1024 * 1024
+CHECKPOINT_BYTES = 4 * 1024 * 1024
 TRUNCATE_BYTES = 32 * 1024 * 1024
 PINNED_STEP_BYTES = 4 * 1024 * 1024
 Begin = Callable[[sqlite3.Connection], Transaction]
@@ -35,11 +35,14 @@ class Groups:
         self._names = Names()
         self._sweep_limit = sweep_limit
         self._checkpoint_bytes = CHECKPOINT_BYTES
+        self._log_is_long = False
+        self._checkpoint_seen = self._turnstile.checkpoint_noted()
 
     def run(self, raw: sqlite3.Connection, group: "Sequence[Request]", answer: Callable[[], object]) -> None:
         """Run a group, then call `answer`: every request that was not withdrawn has its results or its error by then.
 
-        What only tidies up comes after that: nobody need wait for it.
+        The turn is given back first, for whoever is answered takes the interpreter; only a checkpoint, which nobody
+        need wait for, keeps it longer.
         """
         begun = time.monotonic()
         try:
@@ -49,20 +52,32 @@ class Groups:
             answer()
             return
         waited_ms = int((time.monotonic() - begun) * 1000)
+        tidy = self._log_is_long
         try:
-            try:
-                if waited_ms > 100:
-                    raw.execute(f"pragma busy_timeout = {max(self._deadline_ms - waited_ms, 1)}")
-                self._run_started(raw, [request for request in group if request.start()])
-            except BaseException as error:
-                _fail(group, error)
-            self._turnstile.mark()
-            answer()
-            self._bound_log(raw)
+            self._run_in_turn(raw, group, waited_ms)
+            if tidy:
+                answer()
+                self._bound_log(raw)
         finally:
-            self._turnstile.leave()
+            try:
+                self._turnstile.leave()
+            finally:
+                if not tidy:
+                    answer()
+        self._log_is_long = self._files.wal_bytes() > self._checkpoint_bytes
+
+    def _run_in_turn(self, raw: sqlite3.Connection, group: "Sequence[Request]", waited_ms: int) -> None:
+        try:
             if waited_ms > 100:
-                raw.execute(f"pragma busy_timeout = {self._deadline_ms}")
+                raw.execute(f"pragma busy_timeout = {max(self._deadline_ms - waited_ms, 1)}")
+            try:
+                self._run_started(raw, [request for request in group if request.start()])
+            finally:
+                if waited_ms > 100:
+                    raw.execute(f"pragma busy_timeout = {self._deadline_ms}")
+        except BaseException as error:
+            _fail(group, error)
+        self._turnstile.mark()
 
     def give_up(self) -> None:
         """Wait for no turn any more."""
@@ -90,10 +105,14 @@ class Groups:
                     return
 
     def _bound_log(self, raw: sqlite3.Connection) -> None:
-        """Keep the write-ahead file small, and its blocks: a commit that overwrites costs the disk half of one that
-        makes the file longer. It is begun anew when it would grow; where a reader pins it, that is tried later."""
+        """Keep the write-ahead file small, and its blocks: a commit that overwrites costs the disk less than one that
+        makes the file longer. It is begun anew when it would grow, by one of the processes that see it grow; where a
+        reader pins it, that is tried later."""
         size = self._files.wal_bytes()
-        if size <= self._checkpoint_bytes:
+        noted = self._turnstile.checkpoint_noted()
+        if noted != self._checkpoint_seen:
+            self._checkpoint_seen = noted
+            self._checkpoint_bytes = max(size, CHECKPOINT_BYTES)
             return
         mode = "truncate" if size > TRUNCATE_BYTES else "restart"
         raw.execute("pragma busy_timeout = 20")
@@ -104,6 +123,7 @@ class Groups:
         finally:
             raw.execute(f"pragma busy_timeout = {self._deadline_ms}")
         self._checkpoint_bytes = size + PINNED_STEP_BYTES if busy else max(self._files.wal_bytes(), CHECKPOINT_BYTES)
+        self._checkpoint_seen = self._turnstile.note_checkpoint()
 
 
 def _fail(group: "Sequence[Request]", error: BaseException) -> None:

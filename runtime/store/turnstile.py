@@ -8,8 +8,8 @@ commits.
 A wait in the kernel has no deadline, so a lock that is taken is asked for again and again: by the one at the turn as
 often as is cheap, by those in the queue the more often the longer they have waited, so that newcomers rarely pass them.
 
-Whoever has written leaves a mark in the turn's file, by which others notice. The write-ahead file would tell too early:
-it changes before the disk has it, and what it holds can be read only after that.
+Whoever has written leaves a mark in the turn's file, by which others notice; who has made a checkpoint, another. The
+write-ahead file would tell too early: it changes before the disk has it, and what it holds can be read only after that.
 """
 
 import fcntl
@@ -52,8 +52,16 @@ class Turnstile:
 
     def mark(self) -> None:
         """Let others notice that somebody wrote."""
-        with suppress(OSError):  # a full disk
-            os.pwrite(self._turn, time.monotonic_ns().to_bytes(MARK_BYTES, "little"), 0)
+        self._note(0)
+
+    def note_checkpoint(self) -> bytes:
+        """Let others notice a checkpoint; what `checkpoint_noted` gives until the next one."""
+        self._note(MARK_BYTES)
+        return self.checkpoint_noted()
+
+    def checkpoint_noted(self) -> bytes:
+        """The note of the last checkpoint; nothing if there was none."""
+        return os.pread(self._turn, MARK_BYTES, MARK_BYTES)
 
     def leave(self) -> None:
         """Give the turn back."""
@@ -63,6 +71,10 @@ class Turnstile:
         """Close both descriptors."""
         os.close(self._queue)
         os.close(self._turn)
+
+    def _note(self, place: int) -> None:
+        with suppress(OSError):  # a full disk
+            os.pwrite(self._turn, time.monotonic_ns().to_bytes(MARK_BYTES, "little"), place)
 
     def _take(self, descriptor: int, deadline: float, longest_s: float) -> None:
         begun = 0.0
