@@ -46,6 +46,13 @@ MORE = (
         "v11",
     ),
     Mutant(
+        "what is not declared is skipped without a flow too",
+        f"{SQL}/claim.sqlite.sql",
+        "on a.definition = d.value and a.state = 0",
+        "on a.state = 0",
+        "v11",
+    ),
+    Mutant(
         "a free flow waits for who declares its next job",
         f"{SQL}/claim.sqlite.sql",
         "where foreign_seen = 0",

@@ -204,7 +204,14 @@ MUTANTS = (
         f"{SQL}/transition.sqlite.sql",
         "exists (select 1 from keepstep_job where state = 0 and served is null and flow > 0)",
         "0",
-        "d04",
+        "keeps_pause_busy",
+    ),
+    Mutant(
+        "a ready job without a flow blocks",
+        f"{SQL}/transition.sqlite.sql",
+        "exists (select 1 from keepstep_job where state = 0 and served is not null and definition > 0)",
+        "0",
+        "keeps_pause_busy",
     ),
     Mutant(
         "waiting and in flight block",

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from demos.scenarios.world import Facts, Item, World, play, world
+from tests.conformance import table
 
 Saw = Callable[[Item], Awaitable[Facts]]
 
@@ -15,6 +16,14 @@ async def here(tmp_path: Path) -> AsyncIterator[World]:
     """A new world."""
     async with world(tmp_path) as made:
         yield made
+
+
+@pytest.fixture(params=["f", None], ids=["in-a-flow", "without-a-flow"])
+def flow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str | None:
+    """Where the job of table T is: each such test is run both ways."""
+    monkeypatch.setattr(table, "FLOW", request.param)
+    chosen: str | None = request.param
+    return chosen
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A job brought into each state of table T, in a store of its own."""
+"""A job brought into each state of table T, in a store of its own, in a flow or without one."""
 
 from pathlib import Path
 
@@ -23,6 +23,7 @@ HELD_ONE, HELD_TWO = manifest_of("held", HOLD, steps=1), manifest_of("heldtwo", 
 TARGET = manifest_of("target", RETRY, steps=3)
 WORKER = Worker.declaring("w", ONE, TWO, HELD_ONE, HELD_TWO, TARGET)
 
+FLOW: str | None = "f"
 LIVE, LAPSED = 5, 6  # claimed at 0 with a lease of 5
 STATES = (
     "ready",
@@ -39,12 +40,12 @@ STATES = (
 
 
 async def opened(path: Path, manifest: Manifest) -> Store:
-    """A store with job j of a manifest, in flow f."""
+    """A store with job j of a manifest, in flow `FLOW`."""
     store = await Store.open(path / "states.db", clock="logical", store_id="t", durability="normal")
     for one in (ONE, TWO, HELD_ONE, HELD_TWO, TARGET):
         await store.register(one, now=0)
     await store.switch(manifest.digest, 0, now=0)
-    await store.admit("table", "j", {"n": 1}, flow="f", now=0)
+    await store.admit("table", "j", {"n": 1}, flow=FLOW, now=0)
     return store
 
 

@@ -90,6 +90,14 @@ async def test_v11_a_worker_gets_what_it_declares_and_nothing_else(saw: Saw) -> 
     assert await saw(points.v11) == {"nothing declared": None, "V2 only": ["new", None]}
 
 
+async def test_v11_flows_of_what_a_worker_does_not_declare_are_skipped(here: World) -> None:
+    await points.define(here)
+    await here.store.admit("points", "old", {"units": 10}, flow="a")
+    await here.store.switch(points.D2, 1)
+    await here.store.admit("points", "new", {"units": 10}, flow="b")
+    assert [await here.name_of_next(points.ONLY_V2) for _ in range(2)] == ["new", None]
+
+
 async def test_claiming_many_equals_that_many_claims_in_a_row(here: World) -> None:
     await here.define(RELAY)
     for flow in "abc":

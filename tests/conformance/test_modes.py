@@ -20,6 +20,8 @@ from tests.conformance.table import (
     policy_of,
 )
 
+pytestmark = pytest.mark.usefixtures("flow")
+
 MODES = {"open": (), "draining": ("drain",), "paused": ("drain", "pause")}
 COMMANDS = {
     ("drain", "open"): "draining",

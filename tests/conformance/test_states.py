@@ -27,6 +27,8 @@ from tests.conformance.table import (
     seen_now,
 )
 
+pytestmark = pytest.mark.usefixtures("flow")
+
 
 async def _call(store: Store, verb: str, token: Token, now: int) -> Answer:
     if verb == "commit_step":
@@ -262,23 +264,26 @@ async def test_t_a_claim_that_finds_a_spent_budget_quarantines_it_and_goes_on(tm
 
 @pytest.mark.parametrize("mode", ["open", "draining"])
 @pytest.mark.parametrize("state", STATES)
-async def test_t_admission_replays_or_conflicts_in_every_state(tmp_path: Path, state: str, mode: str) -> None:
+async def test_t_admission_replays_or_conflicts_in_every_state(
+    tmp_path: Path, state: str, mode: str, flow: str | None
+) -> None:
     async with await opened(tmp_path, policy_of(state, ONE, HELD_ONE)) as store:
         now = await arrange(store, state)
         if mode != "open":
             await store.transition("drain", 0, now=now)
         before, _ = await seen_now(store)
-        answer = await store.admit("table", "j", {"n": 1.0}, flow="f", now=now)
+        answer = await store.admit("table", "j", {"n": 1.0}, flow=flow, now=now)
         assert answer.verdict == "replay"
         assert answer.record is not None
         assert (answer.record.state, answer.record.generation) == (
             before.jobs["j"]["state"],
             before.jobs["j"]["generation"],
         )
-        for payload, flow, field in (({"n": 2}, "f", "payload"), ({"n": 1}, "g", "flow"), ({"n": 1}, None, "flow")):
-            other = await store.admit("table", "j", payload, flow=flow, now=now)
+        others = (({"n": 2}, flow, "payload"), ({"n": 1}, "g", "flow"), ({"n": 1}, None if flow else "f", "flow"))
+        for payload, where, field in others:
+            other = await store.admit("table", "j", payload, flow=where, now=now)
             assert (other.verdict, other.field) == ("conflict", field)
-        elsewhere = await store.admit("elsewhere", "j", {"n": 1}, flow="f", now=now)
+        elsewhere = await store.admit("elsewhere", "j", {"n": 1}, flow=flow, now=now)
         assert (elsewhere.verdict, elsewhere.field) == ("conflict", "workflow")
         after, _ = await seen_now(store)
         _nothing_changed(before, after, refused_callback=False)

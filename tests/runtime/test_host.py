@@ -80,8 +80,10 @@ async def test_a_job_that_is_admitted_while_it_waits_is_run(store: Store, flow: 
         with fail_after(10):
             while not (await store.workers()):
                 await anyio.lowlevel.checkpoint()
+            await store.admit("points", "first", {"units": 10})
+            await store.wait_done("first")
             await store.admit("points", "a", {"units": 10}, flow=flow)
-            await points.entered.wait()
+            await store.wait_done("a")
         group.cancel_scope.cancel()
 
 
