@@ -1,15 +1,18 @@
 """The limit: the engine's own statements on a plain connection, with the same durability, without handlers or loop."""
 
+import shutil
 import sqlite3
 import time
 from pathlib import Path
 from typing import Any
 
+from runtime.bench import ground
 from runtime.protocol.errors import ItemError
 from runtime.protocol.manifest import Manifest
 from runtime.protocol.records import Claim, ClaimRequest, Claims, Commit, Worker
 from runtime.store.group import Groups
-from runtime.store.sqlite import Files, open_writer
+from runtime.store.guard import Guard
+from runtime.store.sqlite import BESIDE, Files, Raw
 from runtime.store.writer import Request
 
 DEADLINE_MS = 10_000
@@ -57,26 +60,62 @@ def _claims(answer: Any) -> tuple[Claim, ...]:
     return answer.claims
 
 
-async def steps_per_s(path: Path, manifest: Manifest, *, concurrency: int) -> float:
-    """Steps committed a second until nothing is left, `concurrency` in one transaction."""
-    worker = Worker.declaring("bare", manifest)
-    files = Files.check(path, create=False)
+class Recorder(Raw):
+    """A connection that keeps what it is asked to run."""
 
-    def work(raw: sqlite3.Connection) -> float:
-        bare = Bare(raw, files)
-        done = 0
-        try:
-            started = time.perf_counter()
-            claims = bare.claim(worker, concurrency)
-            while claims:
-                done += len(claims)
-                claims = bare.cycle(claims, worker)
-            return done / (time.perf_counter() - started)
-        finally:
-            bare.close()
+    calls: list[tuple[bool, str, Any]]
 
-    connection = await open_writer(files, durability="full", deadline_ms=DEADLINE_MS)
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        """As the driver's."""
+        self.calls.append((False, sql, parameters))
+        return super().execute(sql, parameters)
+
+    def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
+        """As the driver's."""
+        rows = list(parameters)
+        self.calls.append((True, sql, rows))
+        return super().executemany(sql, rows)
+
+
+def steps_per_s(path: Path, manifest: Manifest, *, concurrency: int) -> float:
+    """Steps committed a second until nothing is left, `concurrency` in one transaction: the engine's statements with
+    their parameters, recorded in a copy of the file, run again on a plain connection."""
+    copy = Path(shutil.copy(path, path.with_name(f"{path.name}-copy")))
     try:
-        return await connection.run(work)
+        calls, steps = _recorded(copy, manifest, concurrency)
     finally:
-        await connection.close()
+        for companion in ("", *BESIDE):
+            Path(f"{copy}{companion}").unlink(missing_ok=True)
+    raw = ground.connect(path)
+    try:
+        raw.execute("pragma foreign_keys = on")
+        started = time.perf_counter()
+        for many, sql, parameters in calls:
+            if many:
+                raw.executemany(sql, parameters)
+            else:
+                raw.execute(sql, parameters).fetchall()
+        return steps / (time.perf_counter() - started)
+    finally:
+        raw.close()
+
+
+def _recorded(path: Path, manifest: Manifest, concurrency: int) -> tuple[list[tuple[bool, str, Any]], int]:
+    worker = Worker.declaring("bare", manifest)
+    raw = sqlite3.connect(path, isolation_level=None, factory=Recorder)
+    raw.calls = []
+    raw.guard = Guard(raw)
+    bare = Bare(raw, Files.check(path, create=False))
+    try:
+        raw.execute("pragma foreign_keys = on")
+        raw.execute("pragma wal_autocheckpoint = 0")
+        raw.calls.clear()
+        done = 0
+        claims = bare.claim(worker, concurrency)
+        while claims:
+            done += len(claims)
+            claims = bare.cycle(claims, worker)
+        return raw.calls, done
+    finally:
+        bare.close()
+        raw.close()

@@ -15,9 +15,9 @@ PAGE_BYTES = 4096
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A plain connection with the durability of the store: WAL, `synchronous=FULL`, no automatic checkpoint."""
+    """A plain connection with the durability of the store: WAL, `synchronous=FULL`; the rest is as it comes."""
     raw = sqlite3.connect(path, isolation_level=None, cached_statements=512)
-    for pragma in ("journal_mode = wal", "synchronous = full", "wal_autocheckpoint = 0", "cache_size = -65536"):
+    for pragma in ("journal_mode = wal", "synchronous = full", "cache_size = -65536"):
         raw.execute(f"pragma {pragma}")
     return raw
 

@@ -19,7 +19,7 @@ async def bench(
     runs: int | None = None,
     folder: Path | None = None,
 ) -> int:
-    """Measure on this machine, each figure beside the limit taken in the same run.
+    """Measure on this machine, figures beside limits taken in the same run.
 
     Every answer waits for its commit and `synchronous=FULL` holds throughout, so the disk under `--folder` is what is
     measured. All of it takes some minutes. `quick` runs each bench once with about a tenth of the work and leaves the
@@ -32,8 +32,8 @@ async def bench(
     bench processes --plot shares.svg       1 to 8 processes on one file
     ```
 
-    admit: jobs accepted a second; latency: admission to first claim; backlog: the rate behind many jobs; idle: start,
-    CPU and memory of a process without work; size: bytes of a finished job.
+    admit: jobs accepted a second; latency: admission to the handler's start; backlog: the rate behind many jobs;
+    idle: start, CPU and memory of a process without work; size: bytes of a finished job.
 
     Parameters
     ----------
