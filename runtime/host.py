@@ -77,6 +77,7 @@ class Host:
             clock_ms=None if settings.logical else lambda: time.time_ns() // 1_000_000,
             on_mode=self._mode,
             on_claims=self._claimed,
+            stop_asked=lambda: bool(stop.asked),
         )
 
     async def run(self) -> None:

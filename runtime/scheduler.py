@@ -34,7 +34,8 @@ class Scheduler:
 
     `watched` is the file that every write touches: where the system tells of writes, `poll_ms` does not count.
     `clock_ms` is None on a logical clock: then nothing becomes due by waiting. `on_mode` is called with the barrier's
-    mode after each look at the store that found nothing in flight here, `on_claims` after claims were handed out.
+    mode after each look at the store that found nothing in flight here, `on_claims` after claims were handed out. Once
+    `stop_asked` nothing is claimed, also before `stop_claiming` was called.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Scheduler:
         watched: str | None = None,
         on_mode: Callable[[Mode], None] = lambda mode: None,
         on_claims: Callable[[], None] = lambda: None,
+        stop_asked: Callable[[], bool] = lambda: False,
     ) -> None:
         self.places = Places(runner, concurrency, self.wake)
         self.mode = Mode.OPEN
@@ -62,6 +64,7 @@ class Scheduler:
         self._clock_ms = clock_ms
         self._on_mode = on_mode
         self._on_claims = on_claims
+        self._stop_asked = stop_asked
         self._faults = Faults(log, "serving the store")
         self._event = Event()
         self._awake = False
@@ -174,7 +177,7 @@ class Scheduler:
             await checkpoint()
 
     def _limit(self) -> int:
-        if not self._claiming or self.mode is Mode.PAUSED:
+        if not self._claiming or self.mode is Mode.PAUSED or self._stop_asked():
             return 0
         free = self.places.free
         if self._max_jobs is None:
