@@ -7,6 +7,7 @@ import stat
 from runtime.protocol.records import Record
 from runtime.store.reads import Reader, Reads
 from runtime.store.statements import numbered
+from runtime.store.transaction import COUNTERS, Control
 
 
 class Seen(Record, frozen=True):
@@ -39,7 +40,7 @@ class Examination(Record, frozen=True):
     unfinished: tuple[int, int]
     effects: tuple[int, int, int]
     ticket: tuple[int, int]
-    counters: int
+    counters: tuple[int, int]
     tally: tuple[str, ...]
     flows_wrong: int
     presence: tuple[Seen, ...]
@@ -90,7 +91,7 @@ def _examine(reader: Reader, path: str) -> Examination:
         unfinished=(counters[0], counters[1]),
         effects=(counters[2], counters[3], counters[4]),
         ticket=(counters[5], counters[6]),
-        counters=counters[7],
+        counters=(counters[7], len(Control.__struct_fields__) - COUNTERS),
         tally=tuple(
             f"{digest[:12]} state {state}: {tally}, recounted {recount}"
             for digest, state, tally, recount in reader.rows("doctor.tally")

@@ -160,10 +160,10 @@ class Writer:
         with suppress(RuntimeError):  # the loop was closed: nobody listens any more
             self._loop.call_soon_threadsafe(self._finish, group)
 
-    def _finish(self, group: list[Request], error: BaseException | None = None) -> None:
+    def _finish(self, group: list[Request]) -> None:
         """Answer a group, and go on with what has come meanwhile."""
         try:
-            self._answer_all(group, error)
+            self._answer_all(group)
         finally:
             self._serve()
 

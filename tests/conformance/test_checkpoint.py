@@ -1,4 +1,4 @@
-"""The write-ahead file is begun anew when it grows, by one of the processes that see it grow."""
+"""The write-ahead file is begun anew when it grows, by one of the processes that see it grow; nobody waits for it."""
 
 import sqlite3
 from contextlib import AsyncExitStack
@@ -10,6 +10,8 @@ import pytest
 from runtime.protocol.manifest import Manifest, Step
 from runtime.store import group
 from runtime.store.store import Store
+from runtime.store.turnstile import Turnstile
+from runtime.store.writer import Request, Writer
 
 NOTE = Manifest("note", "note/1", (Step("note", "note"),))
 WRITERS, ROUNDS = 3, 100
@@ -36,6 +38,32 @@ async def test_a_log_that_grows_is_checkpointed_by_one_of_its_writers(
         for number in range(ROUNDS * WRITERS):
             await stores[number % WRITERS].admit("note", f"job-{number}", "x" * 3_000)
         size = (tmp_path / "app.db-wal").stat().st_size
-    # a file of 200 kB takes some ten of the admissions, so there was a checkpoint for each ten to thirty of them
-    assert 5 <= sum(counts) <= 30
+    # ten are made where one does it for all, thirty where each does it for itself
+    assert 5 <= sum(counts) <= 20
     assert size < 2_000_000
+
+
+@pytest.mark.parametrize(("long", "order"), [(False, ["turn", "answer"]), (True, ["answer", "turn"])])
+async def test_the_turn_is_given_back_before_the_answer_and_a_checkpoint_comes_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: bool, order: list[str]
+) -> None:
+    seen: list[str] = []
+    leave, tell = Turnstile.leave, Writer._tell
+
+    def given_back(turnstile: Turnstile) -> None:
+        seen.append("turn")
+        leave(turnstile)
+
+    def told(writer: Writer, requests: list[Request]) -> None:
+        seen.append("answer")
+        tell(writer, requests)
+
+    monkeypatch.setattr(group, "CHECKPOINT_BYTES", 0 if long else 2**40)
+    async with await Store.open(tmp_path / "app.db") as store:
+        await store.register(NOTE)
+        monkeypatch.setattr(Turnstile, "leave", given_back)
+        monkeypatch.setattr(Writer, "_tell", told)
+        await store.sweep()
+        await store.checkpoint()
+        monkeypatch.undo()
+    assert seen[:2] == order

@@ -27,6 +27,7 @@ async def test_claims_that_are_being_given_back_are_released_before_the_end(here
     # in the same group as the claim: both are answered in one turn of the loop
     await here.store.admit("relay", "second", 1)
     claimer.cancel()
+    await here.store._writer.close()
     await here.store.close()
     async with await Store.open(here.queue, create=False) as again:
         job = await again.job("first")
@@ -34,7 +35,7 @@ async def test_claims_that_are_being_given_back_are_released_before_the_end(here
     assert (job.state, job.attempts) == (State.READY, 0)
 
 
-async def test_whoever_closes_a_store_waits_until_it_is_closed(tmp_path: Path) -> None:
+async def test_a_store_may_be_closed_by_several_at_once(tmp_path: Path) -> None:
     store = await Store.open(tmp_path / "app.db")
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as closing:

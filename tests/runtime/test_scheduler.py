@@ -203,6 +203,20 @@ async def test_told_to_stop_it_claims_no_more_and_lets_steps_finish() -> None:
     assert list(desk.queued) == ["b"]
 
 
+async def test_once_a_stop_is_asked_for_it_claims_no_more_even_if_nobody_has_told_it_yet() -> None:
+    gate, asked = Gate(), Event()
+    desk, runner = Desk("a", "b"), Runner(gate)
+    scheduler = Scheduler(desk, runner, concurrency=1, stop_asked=asked.is_set)
+    async with create_task_group() as group:
+        group.start_soon(scheduler.run)
+        await gate.entered.wait()
+        asked.set()
+        gate.open.set()
+        await anyio.wait_all_tasks_blocked()
+        assert (desk.done(), runner.started) == (["a"], ["a"])
+        scheduler.stop_claiming()
+
+
 async def test_cancelled_claims_are_handed_back_once_their_handlers_have_ended() -> None:
     desk, gate = Desk("a", "b"), Gate()
     scheduler = Scheduler(desk, Runner(gate), concurrency=2)
