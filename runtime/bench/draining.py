@@ -10,7 +10,6 @@ import anyio
 from runtime.bench import apps, bare
 from runtime.bench.figures import Figure, Limit
 from runtime.bench.lab import CONCURRENCY, Lab, watched, work_off
-from runtime.bench.watched import fsyncs
 from workers import App
 
 SLOWER_MS = 1.0
@@ -53,11 +52,11 @@ async def steps(lab: Lab) -> list[Figure]:
 
 async def _run(lab: Lab, app: App, jobs: int, steps: int, *, slower_ms: float = 0) -> Drained:
     async with lab.queued(app, jobs) as path, await watched(path) as store:
-        counts = await store.count_statements(slower_ms=slower_ms)
+        counted = await store.count_fsyncs(slower_ms=slower_ms)
         await work_off(store, app)
         if store.committed != jobs * steps:
             raise AssertionError(f"{store.committed} steps were committed, {jobs * steps} were queued")
-        return Drained(store.committed / store.seconds, fsyncs(counts) / store.committed)
+        return Drained(store.committed / store.seconds, counted.fsyncs / store.committed)
 
 
 async def _bare(lab: Lab, app: App, jobs: int) -> float:

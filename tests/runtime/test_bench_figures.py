@@ -1,11 +1,8 @@
 """A figure judges its median by what is wanted of it and by the limit that was taken in the same run."""
 
-from collections import Counter
-
 import pytest
 
 from runtime.bench.figures import Figure, Limit, as_data, percentile, report, shown, unjudged, wish
-from runtime.bench.watched import fsyncs
 from runtime.cli.app import main
 
 
@@ -45,10 +42,6 @@ def test_a_report_holds_median_least_and_most() -> None:
     assert [data[name] for name in ("median", "min", "max", "share_of_limit")] == [2.0, 1.0, 3.0, 0.5]
     assert data["wanted"] == {"least": None, "below": None, "in_every_run": False, "share_of_limit": None}
     assert report([figure], {"cores": 2})["machine"] == {"cores": 2}
-
-
-def test_a_commit_is_one_fsync_and_a_checkpoint_two() -> None:
-    assert fsyncs(Counter({"commit": 5, "checkpoint": 1, "update": 9})) == 7
 
 
 @pytest.mark.parametrize(
