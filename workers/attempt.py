@@ -10,6 +10,7 @@ import copy
 import math
 import time
 from collections.abc import Callable
+from typing import Any
 
 from anyio.lowlevel import checkpoint_if_cancelled
 
@@ -91,8 +92,26 @@ async def _in_loop(context: Context, bound: Bound, scope: Scope) -> Ending:
     except BaseException as error:
         await checkpoint_if_cancelled()
         return Raised(error)
-    await checkpoint_if_cancelled()
+    if _may_be_cancelled(scope):
+        await checkpoint_if_cancelled()
     return Returned(value)
+
+
+def _may_be_cancelled(scope: Scope) -> bool:
+    """Whether the scope or one around it may be cancelled: a quick look before the full one, which has to find the
+    task and its scopes first.
+
+    anyio has no public way to the scopes around one; where this one is gone the answer is yes, and the full look tells.
+    """
+    known: Any = scope
+    try:
+        while known is not None and not known._shield:
+            if known._cancel_called:
+                return True
+            known = known._parent_scope
+    except AttributeError:
+        return True
+    return known is not None and bool(known._cancel_called)
 
 
 async def _elsewhere(context: Context, bound: Bound, rooms: Rooms) -> Ending:
