@@ -75,8 +75,15 @@ def _take(tx: Transaction, worker: Worker, slots: list[Slot]) -> tuple[Claim, ..
         claims.append(
             Claim(
                 Token(key, binding, generation + 1, cursor, known.digest),
-                *(known.workflow, name, seq, body, attempts + 1, lifetime + 1),
-                *(tx.now, tx.now + known.steps[cursor].lease, ticket),
+                known.workflow,
+                name,
+                seq,
+                body,
+                attempts + 1,
+                lifetime + 1,
+                tx.now,
+                tx.now + known.steps[cursor].lease,
+                ticket,
             )
         )
     for (definition, cursor), jobs in groups.items():

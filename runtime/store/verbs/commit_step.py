@@ -42,6 +42,7 @@ class Fold:
         self.registry: dict[int, bytes] = {
             row[0]: row[1] for row in tx.rows("commit_step.registry", {"ids": as_json(ids)})
         }
+        self.ends = {number: len(tx.definition(number).steps) for number in ids}
         self.effects: list[tuple[object, ...]] = []
         self.advanced: list[int] = []
         self.done: list[int] = []
@@ -74,8 +75,7 @@ class Fold:
         facts.cursor += 1
         facts.attempts = 0
         facts.lease = facts.due = facts.worker = facts.reason = None
-        if facts.cursor == len(self.tx.definition(facts.definition).steps):
-            self.tx.control.unfinished -= 1
+        if facts.cursor == self.ends[facts.definition]:
             self.tx.move(facts, Phase.DONE)
             self.done.append(facts.id)
             return DONE
@@ -92,6 +92,7 @@ class Fold:
         if self.advanced:
             tx.rows("commit_step.advanced", {"now": tx.now, "ids": as_json(self.advanced)})
         if self.done:
+            tx.control.unfinished -= len(self.done)
             tx.rows("commit_step.done", {"now": tx.now, "ids": as_json(self.done)})
         tx.flush()
 
