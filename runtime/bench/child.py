@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import msgspec
 
+from runtime import loop
 from runtime.bench import apps
 from runtime.bench.lab import CONCURRENCY, watched, work_off
 from runtime.bench.watched import Watched
@@ -70,7 +71,7 @@ def _timed_turns(store: Watched) -> list[float]:
 def main(arguments: list[str]) -> None:
     """Run one child."""
     name, path, action = arguments
-    anyio.run({"serve": serve, "drain": drain}[action], getattr(apps, name), Path(path))
+    loop.run({"serve": serve, "drain": drain}[action], getattr(apps, name), Path(path))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from runtime import loop
 from runtime.bench.figures import percentile
 
 ROWS = 300
@@ -65,6 +66,7 @@ def machine(folder: Path) -> dict[str, Any]:
     return {
         "python": ".".join(map(str, sys.version_info[:3])),
         "sqlite": sqlite3.sqlite_version,
+        "loop": loop.name(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "fsync_ms": {"p50": percentile(syncs, 0.5), "p99": percentile(syncs, 0.99)},
         "one_row_commits_per_s": rows_per_s(folder),

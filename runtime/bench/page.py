@@ -49,8 +49,8 @@ def heading(machine: Mapping[str, Any], console: Console) -> None:
     """What was measured on."""
     fsync = machine["fsync_ms"]
     console.print(
-        f"Python {machine['python']}, SQLite {machine['sqlite']}, {machine['cores']} cores; one fsync takes "
-        f"{fsync['p50']:.2f} ms (p99 {fsync['p99']:.2f}), plain sqlite3 commits "
+        f"Python {machine['python']}, {machine['loop']}, SQLite {machine['sqlite']}, {machine['cores']} cores; "
+        f"one fsync takes {fsync['p50']:.2f} ms (p99 {fsync['p99']:.2f}), plain sqlite3 commits "
         f"{machine['one_row_commits_per_s']:,.0f} rows/s one by one",
         highlight=False,
     )

@@ -1,17 +1,24 @@
 """`bench`: measure on this machine, each figure beside the limit taken in the same run."""
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from runtime.cli.exits import Stop
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from runtime.bench.figures import Figure
+    from runtime.bench.lab import Lab
+
 Which = Literal["all", "quick", "admit", "drain", "steps", "latency", "backlog", "processes", "idle", "size"]
 
 
-async def bench(
+def bench(
     *which: Which,
     output: Annotated[Literal["text", "json"], Parameter(name=("--output", "-o"))] = "text",
     save: Path | None = None,
@@ -54,10 +61,10 @@ async def bench(
     import msgspec
     from rich.console import Console
 
+    from runtime import loop
     from runtime.bench import ground, page
-    from runtime.bench.figures import report, unjudged
+    from runtime.bench.figures import report
     from runtime.bench.lab import Lab
-    from runtime.bench.run import run
 
     if runs is not None and runs < 1:
         raise Stop(f"--runs {runs}: at least 1 is expected")
@@ -69,14 +76,11 @@ async def bench(
     quick = "quick" in which
     err = Console(stderr=True, highlight=False)
     out = Console(highlight=False, width=None if Console().is_terminal else 160)
-    figures = []
     with tempfile.TemporaryDirectory(prefix="keepstep-bench-", dir=folder) as place:
         lab = Lab(Path(place), runs=runs or (1 if quick else 3), quick=quick)
         machine = ground.machine(lab.folder)
         page.heading(machine, err if output == "json" else out)
-        async for name, found in run(which or ("all",), lab):
-            err.print(f"[dim]{name}: done[/dim]")
-            figures += [unjudged(figure) for figure in found] if quick else found
+        figures = loop.run(_measure, which or ("all",), lab, err)
     document = msgspec.json.format(msgspec.json.encode(report(figures, machine)), indent=2)
     # the files first: whoever reads stdout may go away before its end
     if save is not None:
@@ -88,6 +92,17 @@ async def bench(
     else:
         page.table(figures, out)
     return 0
+
+
+async def _measure(which: Sequence[Which], lab: "Lab", err: "Console") -> "list[Figure]":
+    from runtime.bench.figures import unjudged
+    from runtime.bench.run import run
+
+    figures = []
+    async for name, found in run(which, lab):
+        err.print(f"[dim]{name}: done[/dim]")
+        figures += [unjudged(figure) for figure in found] if lab.quick else found
+    return figures
 
 
 def _check_places(save: Path | None, plot: Path | None, folder: Path | None) -> None:

@@ -4,6 +4,7 @@ import logging
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,6 +16,7 @@ from runtime.cli.exits import Exit, Stop
 from runtime.cli.logs import LogFormat, log_to_stderr
 from runtime.cli.options import Db, Duration
 from runtime.cli.session import load_app
+from runtime.loop import run as run_loop
 from runtime.protocol.records import Record
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class Options(Record, frozen=True):
     durability: str
 
 
-async def work(
+def work(
     target: Annotated[str, Parameter(help="MODULE:APP, for example myapp:app.")],
     /,
     *,
@@ -81,13 +83,15 @@ async def work(
         from workers.pool import supervise
 
         load_app(target)
-        return await supervise(
+        supervised = partial(
+            supervise,
             _child_arguments(options, log_format),
             processes,
             limit_s=(grace + hard_limit) / 1000 + 5,
             ends_by_itself=until_idle or drain,
         )
-    return await _work(options)
+        return run_loop(supervised)
+    return run_loop(_work, options)
 
 
 def _check(options: Options, processes: int) -> None:
