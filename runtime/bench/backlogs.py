@@ -3,9 +3,9 @@
 from pathlib import Path
 from statistics import median
 
-from runtime.bench import apps
+from runtime.bench import apps, bare
 from runtime.bench.figures import Figure, Limit
-from runtime.bench.lab import Lab, watched, work_off
+from runtime.bench.lab import Lab, replayed, watched, work_off
 from runtime.bench.rows import DONE, HEADS, QUARANTINED, READY
 from runtime.protocol.manifest import Manifest
 
@@ -35,6 +35,7 @@ async def backlog(lab: Lab) -> list[Figure]:
     """Each beside the rate at a backlog of 2,000, which is taken anew before each of its runs: disks drift."""
     count = lab.amount(NEXT)
     every: list[float] = []
+    plain: list[float] = []
     figures = []
     for name, parts in kinds(lab).items():
         rates, base = [], []
@@ -46,7 +47,10 @@ async def backlog(lab: Lab) -> list[Figure]:
         limit = Limit(f"the rate at {count:,}, in turn", median(base))
         figures.append(Figure("backlog", name, "jobs/s", tuple(rates), limit, share_wanted=SHARE))
         every += base
-    return [Figure("backlog", f"backlog of {count:,}", "jobs/s", tuple(every)), *figures]
+        async with lab.filled((apps.ONE, READY, count)) as path:
+            plain.append((await replayed(path, apps.ONE)).steps_per_s)
+    limit = Limit(bare.NAME, median(plain))
+    return [Figure("backlog", f"backlog of {count:,}", "jobs/s", tuple(every), limit), *figures]
 
 
 async def _rate(path: Path, count: int) -> float:

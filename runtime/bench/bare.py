@@ -1,10 +1,11 @@
 """The limit: the engine's own statements on a plain connection, with the same durability, without handlers or loop."""
 
+import math
 import shutil
 import sqlite3
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from runtime.bench import ground
 from runtime.protocol.errors import ItemError
@@ -16,6 +17,7 @@ from runtime.store.sqlite import BESIDE, Files, Raw
 from runtime.store.writer import Request
 
 DEADLINE_MS = 10_000
+NAME = "same statements, plain sqlite3"
 
 
 class Bare:
@@ -77,15 +79,31 @@ class Recorder(Raw):
         return super().executemany(sql, rows)
 
 
-def steps_per_s(path: Path, manifest: Manifest, *, concurrency: int) -> float:
-    """Steps committed a second until nothing is left, `concurrency` in one transaction: the engine's statements with
-    their parameters, recorded in a copy of the file, run again on a plain connection."""
-    copy = Path(shutil.copy(path, path.with_name(f"{path.name}-copy")))
+class Replayed(NamedTuple):
+    """How the statements went: steps committed a second, as they are and with every fsync made slower."""
+
+    steps_per_s: float
+    slower_steps_per_s: float
+    fsyncs_per_step: float
+
+
+def replay(path: Path, manifest: Manifest, concurrency: int, slower_ms: float) -> Replayed:
+    """Work off what is queued, `concurrency` in one transaction: the engine's statements with their parameters, which
+    are recorded in a copy of the file, run again on a plain connection; in a second copy with every commit `slower_ms`
+    slower, if that is not 0."""
+    copies = [Path(shutil.copy(path, path.with_name(f"{path.name}-{name}"))) for name in ("recorded", "slower")]
     try:
-        calls, steps = _recorded(copy, manifest, concurrency)
+        calls, steps = _recorded(copies[0], manifest, concurrency)
+        slower = steps / _seconds(copies[1], calls, slower_ms) if slower_ms else math.nan
+        syncs = sum(sql == "commit" for _, sql, _ in calls)
+        return Replayed(steps / _seconds(path, calls, 0), slower, syncs / steps)
     finally:
-        for companion in ("", *BESIDE):
-            Path(f"{copy}{companion}").unlink(missing_ok=True)
+        for copy in copies:
+            for companion in ("", *BESIDE):
+                Path(f"{copy}{companion}").unlink(missing_ok=True)
+
+
+def _seconds(path: Path, calls: list[tuple[bool, str, Any]], slower_ms: float) -> float:
     raw = ground.connect(path)
     try:
         raw.execute("pragma foreign_keys = on")
@@ -93,9 +111,11 @@ def steps_per_s(path: Path, manifest: Manifest, *, concurrency: int) -> float:
         for many, sql, parameters in calls:
             if many:
                 raw.executemany(sql, parameters)
-            else:
-                raw.execute(sql, parameters).fetchall()
-        return steps / (time.perf_counter() - started)
+                continue
+            if slower_ms and sql == "commit":
+                time.sleep(slower_ms / 1000)
+            raw.execute(sql, parameters).fetchall()
+        return time.perf_counter() - started
     finally:
         raw.close()
 

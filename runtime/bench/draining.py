@@ -1,15 +1,12 @@
 """drain and steps: how fast what is queued gets done by one process."""
 
 from collections.abc import Sequence
-from functools import partial
 from statistics import median
 from typing import NamedTuple
 
-import anyio
-
 from runtime.bench import apps, bare
 from runtime.bench.figures import Figure, Limit
-from runtime.bench.lab import CONCURRENCY, Lab, watched, work_off
+from runtime.bench.lab import Lab, replayed, watched, work_off
 from workers import App
 
 SLOWER_MS = 1.0
@@ -28,12 +25,12 @@ async def drain(lab: Lab) -> list[Figure]:
     runs, limits, slow = [], [], []
     for _ in range(lab.runs):
         runs.append(await _run(lab, apps.one, count, 1))
-        limits.append(await _bare(lab, apps.one, count))
+        limits.append(await _bare(lab, apps.one, count, slower_ms=SLOWER_MS))
         slow.append(await _run(lab, apps.one, count, 1, slower_ms=SLOWER_MS))
     return [
         Figure("drain", "jobs done", "jobs/s", _rates(runs), _limit(limits), 15_000, share_wanted=0.5),
-        Figure("drain", "fsyncs a job", "", _fsyncs(runs), None, 0.1, at_least=False),
-        Figure("drain", "every fsync 1 ms slower", "jobs/s", _rates(slow), None, 8_000),
+        Figure("drain", "fsyncs a job", "", _fsyncs(runs), _fsync_limit(limits), 0.1, at_least=False),
+        Figure("drain", "every fsync 1 ms slower", "jobs/s", _rates(slow), _slower_limit(limits), 8_000),
     ]
 
 
@@ -46,7 +43,7 @@ async def steps(lab: Lab) -> list[Figure]:
         limits.append(await _bare(lab, apps.five, count))
     return [
         Figure("steps", "steps committed", "steps/s", _rates(runs), _limit(limits), 15_000),
-        Figure("steps", "fsyncs a step", "", _fsyncs(runs), None, 0.1, at_least=False),
+        Figure("steps", "fsyncs a step", "", _fsyncs(runs), _fsync_limit(limits), 0.1, at_least=False),
     ]
 
 
@@ -59,15 +56,21 @@ async def _run(lab: Lab, app: App, jobs: int, steps: int, *, slower_ms: float = 
         return Drained(store.committed / store.seconds, counted.fsyncs / store.committed)
 
 
-async def _bare(lab: Lab, app: App, jobs: int) -> float:
+async def _bare(lab: Lab, app: App, jobs: int, *, slower_ms: float = 0) -> bare.Replayed:
     async with lab.queued(app, jobs) as path:
-        return await anyio.to_thread.run_sync(
-            partial(bare.steps_per_s, path, app.manifests[0], concurrency=CONCURRENCY)
-        )
+        return await replayed(path, app.manifests[0], slower_ms=slower_ms)
 
 
-def _limit(rates: Sequence[float]) -> Limit:
-    return Limit("same statements, plain sqlite3", median(rates))
+def _limit(taken: Sequence[bare.Replayed]) -> Limit:
+    return Limit(bare.NAME, median(one.steps_per_s for one in taken))
+
+
+def _slower_limit(taken: Sequence[bare.Replayed]) -> Limit:
+    return Limit(f"{bare.NAME}, as slow", median(one.slower_steps_per_s for one in taken))
+
+
+def _fsync_limit(taken: Sequence[bare.Replayed]) -> Limit:
+    return Limit("its commits", median(one.fsyncs_per_step for one in taken))
 
 
 def _rates(runs: Sequence[Drained]) -> tuple[float, ...]:

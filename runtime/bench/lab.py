@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from runtime.bench import ground, rows
+from anyio import to_thread
+
+from runtime.bench import bare, ground, rows
 from runtime.bench.watched import Watched
 from runtime.embed import run
 from runtime.protocol.errors import ItemError
@@ -90,3 +92,8 @@ async def watched(path: Path) -> Watched:
 async def work_off(store: Watched, app: App, *, concurrency: int = CONCURRENCY, most: int | None = None) -> None:
     """Work until nothing is left, or until `most` jobs are done."""
     await run(app, store, concurrency=concurrency, until_idle=True, max_jobs=most)
+
+
+async def replayed(path: Path, manifest: Manifest, *, slower_ms: float = 0) -> bare.Replayed:
+    """What is queued in the file, worked off by the same statements on plain sqlite3."""
+    return await to_thread.run_sync(bare.replay, path, manifest, CONCURRENCY, slower_ms)

@@ -4,14 +4,15 @@ from pathlib import Path
 
 import anyio
 
-from runtime.bench import apps
+from runtime.bench import apps, bare, ground
 from runtime.bench.child import Went
 from runtime.bench.children import started
 from runtime.bench.figures import Figure, Limit
-from runtime.bench.lab import Lab
+from runtime.bench.lab import Lab, replayed
 from runtime.bench.rows import READY
 
 COUNTS = (1, 2, 4, 8)
+EVEN = Limit("an even share", 1.0)
 
 
 async def processes(lab: Lab) -> list[Figure]:
@@ -19,22 +20,29 @@ async def processes(lab: Lab) -> list[Figure]:
     jobs = lab.amount(20_000)
     figures: list[Figure] = []
     alone: Limit | None = None
+    longest = Limit("one fsync, the longest of 200", max(ground.fsync_ms(lab.folder)))
     for count in COUNTS[:3] if lab.quick else COUNTS:
         rounds = [await _round(lab, count, jobs) for _ in range(lab.runs)]
         title = f"{count} process{'es' if count > 1 else ''}"
         totals = tuple(jobs / _seconds(went) for went in rounds)
         wanted = 0.8 if count == 4 else None
-        total = Figure("processes", f"{title}: total", "jobs/s", totals, alone, share_wanted=wanted)
+        limit = alone or Limit(bare.NAME, await _bare(lab, jobs))
+        total = Figure("processes", f"{title}: total", "jobs/s", totals, limit, share_wanted=wanted)
         figures.append(total)
         if alone is None:
             alone = Limit("the total at 1 process", total.median)
         else:
             shares = tuple(min(_counts(went)) / max(_counts(went)) for went in rounds)
-            figures.append(Figure("processes", f"{title}: smallest share of the largest", "", shares, None, 0.7))
+            figures.append(Figure("processes", f"{title}: smallest share of the largest", "", shares, EVEN, 0.7))
         waits = tuple(max(one.longest_wait_ms for one in went) for went in rounds)
         name = f"{title}: longest wait for a turn"
-        figures.append(Figure("processes", name, "ms", waits, None, 100, at_least=False, every_run=True))
+        figures.append(Figure("processes", name, "ms", waits, longest, 100, at_least=False, every_run=True))
     return figures
+
+
+async def _bare(lab: Lab, jobs: int) -> float:
+    async with lab.filled((apps.ONE, READY, jobs)) as path:
+        return (await replayed(path, apps.ONE)).steps_per_s
 
 
 async def _round(lab: Lab, count: int, jobs: int) -> list[Went]:
