@@ -1,7 +1,7 @@
 """Which event loop a process of ours runs on: uvloop's where it is installed (extra `fast`), else asyncio's own."""
 
 from collections.abc import Awaitable, Callable
-from importlib.util import find_spec
+from importlib import import_module
 from typing import TypeVar, TypeVarTuple, Unpack
 
 import anyio
@@ -16,5 +16,9 @@ def run(main: Callable[[Unpack[Given]], Awaitable[Result]], *given: *Given) -> R
 
 
 def name() -> str:
-    """`uvloop` or `asyncio`."""
-    return "asyncio" if find_spec("uvloop") is None else "uvloop"
+    """`uvloop` or `asyncio`; one that is there and cannot be imported is as good as none."""
+    try:
+        import_module("uvloop")
+    except ImportError:
+        return "asyncio"
+    return "uvloop"

@@ -80,7 +80,7 @@ class Recorder(Raw):
 
 
 class Replayed(NamedTuple):
-    """How the statements went: steps committed a second, as they are and with every fsync made slower."""
+    """How the statements went: steps committed a second, as they are and with every commit made slower."""
 
     steps_per_s: float
     slower_steps_per_s: float
@@ -91,10 +91,11 @@ def replay(path: Path, manifest: Manifest, concurrency: int, slower_ms: float) -
     """Work off what is queued, `concurrency` in one transaction: the engine's statements with their parameters, which
     are recorded in a copy of the file, run again on a plain connection; in a second copy with every commit `slower_ms`
     slower, if that is not 0."""
-    copies = [Path(shutil.copy(path, path.with_name(f"{path.name}-{name}"))) for name in ("recorded", "slower")]
+    names = ("recorded", "slower") if slower_ms else ("recorded",)
+    copies = [Path(shutil.copy(path, path.with_name(f"{path.name}-{name}"))) for name in names]
     try:
         calls, steps = _recorded(copies[0], manifest, concurrency)
-        slower = steps / _seconds(copies[1], calls, slower_ms) if slower_ms else math.nan
+        slower = steps / _seconds(copies[-1], calls, slower_ms) if slower_ms else math.nan
         syncs = sum(sql == "commit" for _, sql, _ in calls)
         return Replayed(steps / _seconds(path, calls, 0), slower, syncs / steps)
     finally:

@@ -66,7 +66,7 @@ def _limit(taken: Sequence[bare.Replayed]) -> Limit:
 
 
 def _slower_limit(taken: Sequence[bare.Replayed]) -> Limit:
-    return Limit(f"{bare.NAME}, as slow", median(one.slower_steps_per_s for one in taken))
+    return Limit("same statements, commits as slow", median(one.slower_steps_per_s for one in taken))
 
 
 def _fsync_limit(taken: Sequence[bare.Replayed]) -> Limit:

@@ -9,6 +9,7 @@ from demos.scenarios.world import RELAY, World, step, words
 from runtime.protocol.manifest import Manifest
 from runtime.protocol.records import Commit, Token, Worker
 from runtime.store import faults
+from runtime.store.store import Store
 from tests.conformance.conftest import Saw
 
 OTHER = Manifest("relay", "relay/2", (step("deliver", "deliver"),))
@@ -157,3 +158,17 @@ async def test_v22_a_definition_that_is_not_even_text_any_more_stops_its_own_job
     assert words(answers) == ["RegistryDamaged", "done"]
     assert words(await here.store.register_many([RELAY, OTHER])) == ["RegistryDamaged", "known"]
     assert await here.effects("a1") == []
+
+
+async def test_a_definition_whose_row_is_gone_stops_its_own_jobs_only(here: World) -> None:
+    await here.define(RELAY, OTHER)
+    await here.event("a1")
+    await here.store.switch(OTHER.digest, 1)
+    await here.event("b1")
+    worker = Worker.declaring("w", RELAY, OTHER)
+    first, second = await here.take(worker), await here.take(worker)
+    with closing(sqlite3.connect(here.queue)) as raw, raw:
+        raw.execute("delete from keepstep_definition where digest = ?", (RELAY.digest,))
+    async with await Store.open(here.queue, create=False, clock="logical") as anew:
+        answers = await anew.commit_step_many([Commit(first.token, 1, worker), Commit(second.token, 1, worker)])
+        assert words(answers) == ["stale", "done"]

@@ -42,7 +42,6 @@ class Fold:
         self.registry: dict[int, bytes] = {
             row[0]: row[1] for row in tx.rows("commit_step.registry", {"ids": as_json(ids)})
         }
-        self.ends = {number: len(tx.definition(number).steps) for number in ids}
         self.effects: list[tuple[object, ...]] = []
         self.advanced: list[int] = []
         self.done: list[int] = []
@@ -75,7 +74,7 @@ class Fold:
         facts.cursor += 1
         facts.attempts = 0
         facts.lease = facts.due = facts.worker = facts.reason = None
-        if facts.cursor == self.ends[facts.definition]:
+        if facts.cursor == len(self.tx.definition(facts.definition).steps):
             self.tx.move(facts, Phase.DONE)
             self.done.append(facts.id)
             return DONE
