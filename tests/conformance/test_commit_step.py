@@ -145,30 +145,30 @@ async def test_a_worker_with_another_manifest_under_the_same_digest_writes_nothi
     assert await here.effects("old") == []
 
 
-async def test_v22_a_definition_that_is_not_even_text_any_more_stops_its_own_jobs_only(here: World) -> None:
+async def one_job_of_each(here: World) -> list[Commit]:
+    """What a worker would commit that has claimed a job of RELAY and one of OTHER."""
     await here.define(RELAY, OTHER)
     await here.event("a1")
     await here.store.switch(OTHER.digest, 1)
     await here.event("b1")
     worker = Worker.declaring("w", RELAY, OTHER)
-    first, second = await here.take(worker), await here.take(worker)
+    return [Commit((await here.take(worker)).token, 1, worker) for _ in range(2)]
+
+
+async def test_v22_a_definition_that_is_not_even_text_any_more_stops_its_own_jobs_only(here: World) -> None:
+    commits = await one_job_of_each(here)
     with closing(sqlite3.connect(here.queue)) as raw, raw:
         raw.execute("update keepstep_definition set manifest = cast(x'ff' as text) where digest = ?", (RELAY.digest,))
-    answers = await here.store.commit_step_many([Commit(first.token, 1, worker), Commit(second.token, 1, worker)])
+    answers = await here.store.commit_step_many(commits)
     assert words(answers) == ["RegistryDamaged", "done"]
     assert words(await here.store.register_many([RELAY, OTHER])) == ["RegistryDamaged", "known"]
     assert await here.effects("a1") == []
 
 
 async def test_a_definition_whose_row_is_gone_stops_its_own_jobs_only(here: World) -> None:
-    await here.define(RELAY, OTHER)
-    await here.event("a1")
-    await here.store.switch(OTHER.digest, 1)
-    await here.event("b1")
-    worker = Worker.declaring("w", RELAY, OTHER)
-    first, second = await here.take(worker), await here.take(worker)
+    commits = await one_job_of_each(here)
     with closing(sqlite3.connect(here.queue)) as raw, raw:
         raw.execute("delete from keepstep_definition where digest = ?", (RELAY.digest,))
     async with await Store.open(here.queue, create=False, clock="logical") as anew:
-        answers = await anew.commit_step_many([Commit(first.token, 1, worker), Commit(second.token, 1, worker)])
+        answers = await anew.commit_step_many(commits)
         assert words(answers) == ["stale", "done"]
