@@ -105,13 +105,11 @@ def _may_be_cancelled(scope: Scope) -> bool:
     """
     known: Any = scope
     try:
-        while known is not None and not known._shield:
-            if known._cancel_called:
-                return True
-            known = known._parent_scope
+        while known is not None and not known._cancel_called:
+            known = None if known._shield else known._parent_scope
     except AttributeError:
         return True
-    return known is not None and bool(known._cancel_called)
+    return known is not None
 
 
 async def _elsewhere(context: Context, bound: Bound, rooms: Rooms) -> Ending:
