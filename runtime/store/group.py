@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.protocol.errors import CommitUnknown, StoreError, WriteFailed
 from runtime.store import points
+from runtime.store.log import Log
 from runtime.store.sqlite import Files, is_everybodys, named, unknown
 from runtime.store.transaction import SWEEP_LIMIT, Names, Transaction
 from runtime.store.turnstile import Turnstile
@@ -19,9 +20,6 @@ from runtime.store.verbs import ALONE, RANK, VERBS
 if TYPE_CHECKING:
     from runtime.store.writer import Request
 
-CHECKPOINT_BYTES = 4 * 1024 * 1024
-TRUNCATE_BYTES = 32 * 1024 * 1024
-PINNED_STEP_BYTES = 4 * 1024 * 1024
 Begin = Callable[[sqlite3.Connection], Transaction]
 
 
@@ -29,19 +27,16 @@ class Groups:
     """Runs groups of requests on one connection, each within one turn."""
 
     def __init__(self, files: Files, *, deadline_ms: int, sweep_limit: int = SWEEP_LIMIT) -> None:
-        self._files = files
         self._deadline_ms = deadline_ms
         self._turnstile = Turnstile(files.path)
         self._names = Names()
         self._sweep_limit = sweep_limit
-        self._checkpoint_bytes = CHECKPOINT_BYTES
-        self._log_is_long = False
-        self._checkpoint_seen = self._turnstile.checkpoint_noted()
+        self._log = Log(files, self._turnstile, deadline_ms=deadline_ms)
 
     def run(self, raw: sqlite3.Connection, group: "Sequence[Request]", answer: Callable[[], object]) -> None:
         """Run a group, then call `answer`: every request that was not withdrawn has its results or its error by then.
 
-        The turn is given back first, for whoever is answered takes the interpreter; only a checkpoint, which nobody
+        The turn is given back first, for whoever is answered takes the interpreter; only care for the log, which nobody
         need wait for, keeps it longer.
         """
         begun = time.monotonic()
@@ -52,19 +47,19 @@ class Groups:
             answer()
             return
         waited_ms = int((time.monotonic() - begun) * 1000)
-        tidy = self._log_is_long
+        tidy = self._log.untidy
         try:
             self._run_in_turn(raw, group, waited_ms)
             if tidy:
                 answer()
-                self._bound_log(raw)
+                self._log.tidy(raw)
+            self._log.look()
         finally:
             try:
                 self._turnstile.leave()
             finally:
                 if not tidy:
                     answer()
-        self._log_is_long = self._files.wal_bytes() > self._checkpoint_bytes
 
     def _run_in_turn(self, raw: sqlite3.Connection, group: "Sequence[Request]", waited_ms: int) -> None:
         try:
@@ -103,27 +98,6 @@ class Groups:
                     _catch([request], lambda requests: _item_by_item(raw, requests[0], self._begin))
                 if _stop(request, together[place:]):
                     return
-
-    def _bound_log(self, raw: sqlite3.Connection) -> None:
-        """Keep the write-ahead file small, and its blocks: a commit that overwrites costs the disk less than one that
-        makes the file longer. It is begun anew when it would grow, by one of the processes that see it grow; where a
-        reader pins it, that is tried later."""
-        size = self._files.wal_bytes()
-        noted = self._turnstile.checkpoint_noted()
-        if noted != self._checkpoint_seen:
-            self._checkpoint_seen = noted
-            self._checkpoint_bytes = max(size, CHECKPOINT_BYTES)
-            return
-        mode = "truncate" if size > TRUNCATE_BYTES else "restart"
-        raw.execute("pragma busy_timeout = 20")
-        try:
-            busy = raw.execute(f"pragma wal_checkpoint({mode})").fetchone()[0]
-        except sqlite3.Error:
-            busy = 1
-        finally:
-            raw.execute(f"pragma busy_timeout = {self._deadline_ms}")
-        self._checkpoint_bytes = size + PINNED_STEP_BYTES if busy else max(self._files.wal_bytes(), CHECKPOINT_BYTES)
-        self._checkpoint_seen = self._turnstile.note_checkpoint()
 
 
 def _fail(group: "Sequence[Request]", error: BaseException) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime.protocol.manifest import Manifest, Step
-from runtime.store import group
+from runtime.store import log
 from runtime.store.store import Store
 from runtime.store.turnstile import Turnstile
 from runtime.store.writer import Request, Writer
@@ -28,7 +28,7 @@ async def test_a_log_that_grows_is_checkpointed_by_one_of_its_writers(
 
         raw.set_trace_callback(note)
 
-    monkeypatch.setattr(group, "CHECKPOINT_BYTES", 200_000)
+    monkeypatch.setattr(log, "ORDINARY_BYTES", 200_000)
     async with AsyncExitStack() as stack:
         stores = [await stack.enter_async_context(await Store.open(tmp_path / "app.db")) for _ in range(WRITERS)]
         await stores[0].register(NOTE)
@@ -58,7 +58,7 @@ async def test_the_turn_is_given_back_before_the_answer_and_a_checkpoint_comes_a
         seen.append("answer")
         tell(writer, requests)
 
-    monkeypatch.setattr(group, "CHECKPOINT_BYTES", 0 if long else 2**40)
+    monkeypatch.setattr(log, "ORDINARY_BYTES", 0 if long else log.ORDINARY_BYTES)
     async with await Store.open(tmp_path / "app.db") as store:
         await store.register(NOTE)
         monkeypatch.setattr(Turnstile, "leave", given_back)

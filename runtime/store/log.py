@@ -1,0 +1,78 @@
+"""The write-ahead file as its writer keeps it: laid out before it is filled, begun anew when it would grow.
+
+A commit that writes over what is there costs the disk half of one that makes the file longer, which has to make the new
+length durable as well. So the file gets its ordinary size at once, as soon as more than a little is written.
+"""
+
+import sqlite3
+
+from runtime.store.sqlite import Files
+from runtime.store.turnstile import Turnstile
+
+ORDINARY_BYTES = 4 * 1024 * 1024
+TRUNCATE_BYTES = 32 * 1024 * 1024
+PINNED_STEP_BYTES = 4 * 1024 * 1024
+LITTLE_BYTES = 256 * 1024
+PATIENCE_MS = 20
+
+
+class Log:
+    """The write-ahead file of one writer. `untidy`: the next turn is to tidy, once its answers are given."""
+
+    def __init__(self, files: Files, turnstile: Turnstile, *, deadline_ms: int) -> None:
+        self.untidy = False
+        self._files = files
+        self._turnstile = turnstile
+        self._deadline_ms = deadline_ms
+        self._checkpoint_bytes = ORDINARY_BYTES
+        self._seen = turnstile.checkpoint_noted()
+        self._has_room = True
+
+    def look(self) -> None:
+        """Look at its size, in a turn."""
+        size = self._files.wal_bytes()
+        self.untidy = size > self._checkpoint_bytes or self._is_short(size)
+
+    def tidy(self, raw: sqlite3.Connection) -> None:
+        """Lay it out, or begin it anew; in a turn, when nobody waits for an answer."""
+        raw.execute(f"pragma busy_timeout = {PATIENCE_MS}")
+        try:
+            size = self._files.wal_bytes()
+            if self._is_short(size):
+                self._lay_out(raw)
+            else:
+                self._begin_anew(raw, size)
+        finally:
+            raw.execute(f"pragma busy_timeout = {self._deadline_ms}")
+
+    def _is_short(self, size: int) -> bool:
+        return self._has_room and LITTLE_BYTES < size < ORDINARY_BYTES
+
+    def _lay_out(self, raw: sqlite3.Connection) -> None:
+        """Zeros behind its end: to SQLite no frame, since a frame's page number is never 0. Only while no other
+        connection can append to it, also one of a program that takes no turns."""
+        try:
+            raw.execute("begin immediate")
+        except sqlite3.Error:
+            return
+        try:
+            self._files.lengthen_wal(ORDINARY_BYTES)
+        except OSError:
+            self._has_room = False
+        finally:
+            raw.execute("rollback")
+
+    def _begin_anew(self, raw: sqlite3.Connection, size: int) -> None:
+        """A checkpoint, by one of the processes that see it grow; where a reader pins it, that is tried later."""
+        noted = self._turnstile.checkpoint_noted()
+        if noted != self._seen:
+            self._seen = noted
+            self._checkpoint_bytes = max(size, ORDINARY_BYTES)
+            return
+        mode = "truncate" if size > TRUNCATE_BYTES else "restart"
+        try:
+            busy = raw.execute(f"pragma wal_checkpoint({mode})").fetchone()[0]
+        except sqlite3.Error:
+            busy = 1
+        self._checkpoint_bytes = size + PINNED_STEP_BYTES if busy else max(self._files.wal_bytes(), ORDINARY_BYTES)
+        self._seen = self._turnstile.note_checkpoint()

@@ -1,0 +1,146 @@
+"""The write-ahead file is laid out once more than a little was written; what is committed is not touched by it."""
+
+import errno
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runtime.protocol.manifest import Manifest, Step
+from runtime.store.log import LITTLE_BYTES, ORDINARY_BYTES, Log
+from runtime.store.sqlite import Files
+from runtime.store.store import Store
+from runtime.store.turnstile import Turnstile
+
+NOTE = Manifest("note", "note/1", (Step("note", "note"),))
+MUCH = 40
+
+
+class Plain:
+    """A log of a plain database with one row; `other` is another program's connection."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "app.db"
+        self.raw, self.other = self._connect(), self._connect()
+        self.raw.execute("create table row (body text)")
+        self.files = Files.check(self.path, create=False)
+        self.turnstile = Turnstile(self.files.path)
+        self.log = Log(self.files, self.turnstile, deadline_ms=1_000)
+
+    def _connect(self) -> sqlite3.Connection:
+        raw = sqlite3.connect(self.path, isolation_level=None)
+        raw.execute("pragma journal_mode = wal")
+        raw.execute("pragma wal_autocheckpoint = 0")
+        return raw
+
+    def write(self, characters: int) -> None:
+        self.raw.execute("insert into row values (?)", ["x" * characters])
+
+    def close(self) -> None:
+        self.raw.close()
+        self.other.close()
+        self.turnstile.close()
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Iterator[Plain]:
+    made = Plain(tmp_path)
+    yield made
+    made.close()
+
+
+async def filled(store: Store, count: int) -> None:
+    await store.register(NOTE)
+    await store.switch(NOTE.digest, 0)
+    for number in range(count):
+        await store.admit("note", f"job-{number}", "x" * 3_000)
+
+
+async def test_after_more_than_a_little_the_file_has_its_ordinary_size(tmp_path: Path) -> None:
+    async with await Store.open(tmp_path / "app.db") as store:
+        await filled(store, MUCH)
+        assert (tmp_path / "app.db-wal").stat().st_size == ORDINARY_BYTES
+        await filled(store, MUCH)
+        assert (tmp_path / "app.db-wal").stat().st_size == ORDINARY_BYTES
+
+
+async def test_after_a_little_it_is_as_long_as_what_was_written(tmp_path: Path) -> None:
+    async with await Store.open(tmp_path / "app.db") as store:
+        await filled(store, 3)
+        assert (tmp_path / "app.db-wal").stat().st_size < LITTLE_BYTES
+
+
+async def test_a_file_that_was_cut_is_laid_out_again(tmp_path: Path) -> None:
+    async with await Store.open(tmp_path / "app.db") as store:
+        await filled(store, MUCH)
+        await store.checkpoint()
+        assert (tmp_path / "app.db-wal").stat().st_size == 0
+        for number in range(MUCH):
+            await store.admit("note", f"later-{number}", "x" * 3_000)
+        assert (tmp_path / "app.db-wal").stat().st_size == ORDINARY_BYTES
+
+
+async def test_what_a_crash_leaves_of_it_is_recovered(tmp_path: Path) -> None:
+    async with await Store.open(tmp_path / "app.db") as store:
+        await filled(store, MUCH)
+        for companion in ("", "-wal"):
+            shutil.copy(tmp_path / f"app.db{companion}", tmp_path / f"left.db{companion}")
+    assert (tmp_path / "left.db-wal").stat().st_size == ORDINARY_BYTES
+    async with await Store.open(tmp_path / "left.db") as store:
+        await filled(store, MUCH + 1)
+        assert (await store.control()).unfinished == MUCH + 1
+
+
+async def test_a_commit_asks_for_no_times_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    async with await Store.open(tmp_path / "app.db") as store:
+        await filled(store, 1)
+        for name in ("stat", "lstat", "fstat"):
+            real = getattr(os, name)
+            monkeypatch.setattr(os, name, lambda *given, real=real, **more: asked.append(given) or real(*given, **more))
+        await store.admit("note", "another", 1)
+        monkeypatch.undo()
+    assert asked == []
+
+
+def test_a_short_file_is_laid_out_and_what_is_in_it_stays(plain: Plain) -> None:
+    plain.write(LITTLE_BYTES)
+    plain.log.look()
+    assert plain.log.untidy
+    plain.log.tidy(plain.raw)
+    plain.log.look()
+    assert not plain.log.untidy
+    assert plain.files.wal_bytes() == ORDINARY_BYTES
+    plain.write(10)
+    assert plain.other.execute("select length(body) from row").fetchall() == [(LITTLE_BYTES,), (10,)]
+    assert plain.files.wal_bytes() == ORDINARY_BYTES
+
+
+def test_while_another_program_writes_nothing_is_laid_out(plain: Plain) -> None:
+    plain.write(LITTLE_BYTES)
+    size = plain.files.wal_bytes()
+    plain.other.execute("begin immediate")
+    plain.log.tidy(plain.raw)
+    assert plain.files.wal_bytes() == size
+    plain.other.execute("rollback")
+    plain.log.tidy(plain.raw)
+    assert plain.files.wal_bytes() == ORDINARY_BYTES
+
+
+def test_where_the_disk_has_no_room_it_is_tried_once(plain: Plain, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*given: object) -> int:
+        raise OSError(errno.ENOSPC, "no room")
+
+    plain.write(LITTLE_BYTES)
+    size = plain.files.wal_bytes()
+    monkeypatch.setattr(os, "pwrite", full)
+    plain.log.tidy(plain.raw)
+    monkeypatch.undo()
+    plain.log.look()
+    assert not plain.log.untidy
+    assert plain.files.wal_bytes() == size
+    assert not plain.raw.in_transaction
