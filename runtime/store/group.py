@@ -79,7 +79,8 @@ class Groups:
         self._turnstile.give_up()
 
     def close(self) -> None:
-        """Close the locks' descriptors."""
+        """Close the descriptors of the locks and of the log."""
+        self._log.close()
         self._turnstile.close()
 
     def _begin(self, raw: sqlite3.Connection) -> Transaction:

@@ -4,6 +4,7 @@ A commit that writes over what is there costs the disk half of one that makes th
 length durable as well. So the file gets its ordinary size at once, as soon as more than a little is written.
 """
 
+import os
 import sqlite3
 
 from runtime.store.sqlite import Files
@@ -27,23 +28,39 @@ class Log:
         self._checkpoint_bytes = ORDINARY_BYTES
         self._seen = turnstile.checkpoint_noted()
         self._has_room = True
+        self._descriptor: int | None = None
 
     def look(self) -> None:
         """Look at its size, in a turn."""
-        size = self._files.wal_bytes()
+        size = self._size()
         self.untidy = size > self._checkpoint_bytes or self._is_short(size)
 
     def tidy(self, raw: sqlite3.Connection) -> None:
         """Lay it out, or begin it anew; in a turn, when nobody waits for an answer."""
         raw.execute(f"pragma busy_timeout = {PATIENCE_MS}")
         try:
-            size = self._files.wal_bytes()
+            size = self._size()
             if self._is_short(size):
                 self._lay_out(raw)
             else:
                 self._begin_anew(raw, size)
         finally:
             raw.execute(f"pragma busy_timeout = {self._deadline_ms}")
+
+    def close(self) -> None:
+        """Close its descriptor; SQLite has its own, and no lock on this file."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _size(self) -> int:
+        """Its size, 0 while there is none; as cheap as can be, since every unit asks. See `Files.wal_bytes`."""
+        if self._descriptor is None:
+            try:
+                self._descriptor = os.open(self._files.wal, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            except OSError:
+                return 0
+        return os.lseek(self._descriptor, 0, os.SEEK_END)
 
     def _is_short(self, size: int) -> bool:
         return self._has_room and LITTLE_BYTES < size < ORDINARY_BYTES
@@ -56,11 +73,16 @@ class Log:
         except sqlite3.Error:
             return
         try:
-            self._files.lengthen_wal(ORDINARY_BYTES)
+            self._lengthen()
         except OSError:
             self._has_room = False
         finally:
             raw.execute("rollback")
+
+    def _lengthen(self) -> None:
+        assert self._descriptor is not None, "what is short has been measured"
+        while (size := self._size()) < ORDINARY_BYTES:
+            os.pwrite(self._descriptor, bytes(ORDINARY_BYTES - size), size)
 
     def _begin_anew(self, raw: sqlite3.Connection, size: int) -> None:
         """A checkpoint, by one of the processes that see it grow; where a reader pins it, that is tried later."""
@@ -74,5 +96,5 @@ class Log:
             busy = raw.execute(f"pragma wal_checkpoint({mode})").fetchone()[0]
         except sqlite3.Error:
             busy = 1
-        self._checkpoint_bytes = size + PINNED_STEP_BYTES if busy else max(self._files.wal_bytes(), ORDINARY_BYTES)
+        self._checkpoint_bytes = size + PINNED_STEP_BYTES if busy else max(self._size(), ORDINARY_BYTES)
         self._seen = self._turnstile.note_checkpoint()

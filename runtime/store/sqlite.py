@@ -118,7 +118,7 @@ class Files:
         """The size of the write-ahead file, 0 if there is none.
 
         Whoever asks for a file's status asks for its times: Linux then gives the next write an exact one, which costs
-        that commit as much again as its page. Its end can be found without.
+        that commit as much as another page. Its end can be found without.
         """
         try:
             descriptor = os.open(self.wal, os.O_RDONLY | os.O_CLOEXEC)
@@ -126,17 +126,6 @@ class Files:
             return 0
         try:
             return os.lseek(descriptor, 0, os.SEEK_END)
-        finally:
-            os.close(descriptor)
-
-    def lengthen_wal(self, size: int) -> None:
-        """Fill the write-ahead file with zeros up to `size`; OSError where that is not possible. Its caller holds the
-        database's write lock."""
-        descriptor = os.open(self.wal, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        try:
-            end = os.lseek(descriptor, 0, os.SEEK_END)
-            while end < size:
-                end += os.pwrite(descriptor, bytes(size - end), end)
         finally:
             os.close(descriptor)
 

@@ -40,6 +40,7 @@ class Plain:
         self.raw.execute("insert into row values (?)", ["x" * characters])
 
     def close(self) -> None:
+        self.log.close()
         self.raw.close()
         self.other.close()
         self.turnstile.close()
