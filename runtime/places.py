@@ -7,6 +7,7 @@ that were woken behind it go on.
 
 import logging
 import math
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -63,8 +64,9 @@ class Places:
 
     def give(self, claims: Sequence[Claim]) -> None:
         """Hand claims to free places; there are never more claims than free places."""
+        now = time.monotonic()
         for claim in claims:
-            flight = Flight(claim)
+            flight = Flight(claim, now)
             flight.stopped = self._stopping
             self.flights.add(flight)
             self._given.append(flight)

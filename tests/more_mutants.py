@@ -62,8 +62,8 @@ MORE = (
     Mutant(
         "a held job takes a place of its flow",
         LIFECYCLE,
-        "phase in (Phase.INFLIGHT, Phase.HELD) or",
-        "phase == Phase.INFLIGHT or",
+        "phase in (INFLIGHT, HELD) or",
+        "phase == INFLIGHT or",
         "hold",
     ),
     Mutant("claims go on while draining", CLAIM, "if mode == Mode.PAUSED:", "if mode != Mode.OPEN:", "d03"),

@@ -25,7 +25,7 @@ BARRIER = "runtime/store/verbs/transition.py"
 TRANSACTION = "runtime/store/transaction.py"
 SQL = "runtime/store/sql"
 NEWCOMER = "flow.served = max(flow.served, newcomer)"
-SLOTS = "slots.sort(key=lambda slot: slot[:3])"
+SLOTS = "slots.sort(key=TURN)"
 REDRIVE_STALE = (
     "if facts.generation != generation:\n        return Verdict.STALE, f\"the job's generation is {facts.generation}, "
     'not {generation}"\n    if facts.state != Phase.QUARANTINED:'
@@ -49,7 +49,7 @@ MUTANTS = (
     Mutant(
         "under hold a late callback works",
         LIFECYCLE,
-        "if facts.state == Phase.HELD:\n        return",
+        "if facts.state == HELD:\n        return",
         "if False:\n        return",
         "hold",
     ),

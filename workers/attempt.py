@@ -9,11 +9,12 @@ ended. What it leaves open in the scope is for the place to find.
 import copy
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from anyio.lowlevel import checkpoint_if_cancelled
 
+from runtime.protocol.canonical import Canonical
 from runtime.protocol.ports import Outcome, Scope
 from runtime.protocol.records import Callback, Claim, Commit, Worker
 from workers.context import Context
@@ -25,6 +26,7 @@ from workers.reasons import reason_of
 from workers.threads import Threads
 
 LATEST_S = 0.01
+LOOP = Kind.LOOP  # bound once: on Python 3.11 an enumeration finds its members by a call
 
 
 class Rooms:
@@ -46,16 +48,13 @@ def begin(claim: Claim, bound: Bound, rooms: Rooms) -> Context:
     return Context(claim, bound.step, params, rooms.store_id, deadline, rooms.source)
 
 
-async def run(context: Context, bound: Bound, rooms: Rooms, scope: Scope) -> Ending:
+def run(context: Context, bound: Bound, rooms: Rooms, scope: Scope) -> Coroutine[Any, Any, Ending]:
     """How the handler ended. What it does after its time limit does not count."""
     if rooms.wall:
         _limit(scope, context.deadline, bound.step.time_limit / 1000)
-    if bound.kind is Kind.LOOP:
-        return await _in_loop(context, bound, scope)
-    ending = await _elsewhere(context, bound, rooms)
-    if scope.cancel_called and rooms.clock() >= context.deadline:
-        return OutOfTime(bound.step.time_limit, _afterwards(ending))
-    return ending
+    if bound.kind is LOOP:
+        return _in_loop(context, bound, scope)
+    return _elsewhere(context, bound, rooms, scope)
 
 
 def out_of_time(bound: Bound, *, begun: bool) -> OutOfTime | Finding:
@@ -65,18 +64,18 @@ def out_of_time(bound: Bound, *, begun: bool) -> OutOfTime | Finding:
     return Finding("fail", f"time limit of {bound.step.time_limit} ms reached before the handler began")
 
 
-def decide(finding: Returned | Finding, claim: Claim, context: Context, worker: Worker) -> Outcome:
+def decide(finding: Canonical | Finding, claim: Claim, context: Context, worker: Worker) -> Outcome:
     """The outcome for the store: a value with the writes that go with it, or why there is none."""
     writes = context.close()
-    if isinstance(finding, Returned):
-        return Outcome("commit_step", Commit(claim.token, finding.value, worker, writes))
+    if isinstance(finding, Canonical):
+        return Outcome("commit_step", Commit(claim.token, finding, worker, writes))
     return Outcome(finding.verb, Callback(claim.token, finding.reason, worker.id, finding.after_ms))
 
 
 def _limit(scope: Scope, deadline: float, limit_s: float) -> None:
     """Have the scope end at the deadline, or a little later (a thousandth of the limit, at most `LATEST_S`): the
     attempts of a row share a scope, and moving its deadline each time would cost more than a small handler does."""
-    slack_s = min(limit_s / 1000, LATEST_S)
+    slack_s = limit_s / 1000 if limit_s < LATEST_S * 1000 else LATEST_S
     if not deadline <= scope.deadline <= deadline + slack_s:
         scope.deadline = deadline + slack_s
 
@@ -112,7 +111,14 @@ def _may_be_cancelled(scope: Scope) -> bool:
     return known is not None
 
 
-async def _elsewhere(context: Context, bound: Bound, rooms: Rooms) -> Ending:
+async def _elsewhere(context: Context, bound: Bound, rooms: Rooms, scope: Scope) -> Ending:
+    ending = await _called(context, bound, rooms)
+    if scope.cancel_called and rooms.clock() >= context.deadline:
+        return OutOfTime(bound.step.time_limit, _afterwards(ending))
+    return ending
+
+
+async def _called(context: Context, bound: Bound, rooms: Rooms) -> Ending:
     try:
         if bound.kind is Kind.THREAD:
             return await rooms.threads.call(bound.function, context, context.parameters)

@@ -12,7 +12,7 @@ import threading
 import time
 from typing import Any, BinaryIO
 
-from runtime.protocol.canonical import canonical, decode
+from runtime.protocol.canonical import decode
 from runtime.protocol.errors import KeepstepError, WriteFailed
 from workers.app import App
 from workers.context import Facts
@@ -105,7 +105,7 @@ def attempt(handler: Handler, call: Call, pipe: Pipe) -> Ended:
     if isinstance(found, Finding):
         return Ended(finding=found)
     writes: list[tuple[str, Any]] = [(write.sql, wrap(write.params)) for write in context.close()]
-    return Ended(decode(canonical(value)), writes)
+    return Ended(decode(found.text), writes)
 
 
 def serve(pipe: Pipe) -> None:

@@ -3,32 +3,33 @@
 from collections.abc import Coroutine
 from typing import Any, NamedTuple, TypeAlias
 
-from runtime.protocol.canonical import canonical, cut
+from runtime.protocol.canonical import Canonical, canonical, cut
 from runtime.protocol.errors import InvalidValue
+from runtime.protocol.records import Record
 from workers.endings import OutcomeUnknown, Quarantine, Retry
 from workers.reasons import leaves, reason_of, trace_of
 
 
-class Returned(NamedTuple):
+class Returned(Record, frozen=True):
     """The handler returned a value."""
 
     value: Any
 
 
-class Raised(NamedTuple):
+class Raised(Record, frozen=True):
     """The handler raised, whatever it was."""
 
     error: BaseException
 
 
-class OutOfTime(NamedTuple):
+class OutOfTime(Record, frozen=True):
     """The step's time limit was reached; `then` says what the handler did after it, if that is known."""
 
     limit_ms: int
     then: str
 
 
-class Died(NamedTuple):
+class Died(Record, frozen=True):
     """The process that ran the handler ended by itself."""
 
     how: str
@@ -46,11 +47,12 @@ class Finding(NamedTuple):
 Ending: TypeAlias = Returned | Raised | OutOfTime | Died | Finding
 
 
-def classify(ending: Ending, *, hold: bool) -> Returned | Finding:
-    """What an ending means. `hold`: the step's effect outside must not be repeated unseen."""
+def classify(ending: Ending, *, hold: bool) -> Canonical | Finding:
+    """What an ending means: the value as it will be stored, or what it leads to instead. `hold`: the step's effect
+    outside must not be repeated unseen."""
+    if isinstance(ending, Returned):
+        return _stored(ending.value)
     match ending:
-        case Returned(value):
-            return _unstorable(value) or ending
         case Raised(error):
             return finding_of(error)
         case OutOfTime(limit_ms, then):
@@ -92,9 +94,9 @@ def _lost(what: str, hold: bool) -> Finding:
     return Finding("fail", cut(what))
 
 
-def _unstorable(value: object) -> Finding | None:
+def _stored(value: object) -> Canonical | Finding:
     try:
-        canonical(value)
+        return Canonical(canonical(value).decode())
     except InvalidValue as error:
         if isinstance(value, Coroutine):
             value.close()
@@ -102,7 +104,6 @@ def _unstorable(value: object) -> Finding | None:
         return refused(error)
     except Exception as error:
         return Finding("quarantine", cut(f"the handler's value cannot be stored: {reason_of(error)}"))
-    return None
 
 
 def refused(error: InvalidValue) -> Finding:

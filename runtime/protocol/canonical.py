@@ -22,6 +22,12 @@ MAX_DEPTH = 64
 MAX_NAME = 255
 
 
+class Canonical(msgspec.Struct, frozen=True):
+    """A value that was looked at and written as canonical JSON already."""
+
+    text: str
+
+
 def canonical(value: object, place: str = "value", *, limit_bytes: int = MAX_BYTES) -> bytes:
     """Canonical JSON of `value`, as UTF-8 bytes.
 

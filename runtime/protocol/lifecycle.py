@@ -22,6 +22,9 @@ class Phase(IntEnum):
     DONE = 5
 
 
+# bound once: on Python 3.11 an enumeration finds its members by a call
+READY, WAITING, INFLIGHT, HELD, DONE = Phase.READY, Phase.WAITING, Phase.INFLIGHT, Phase.HELD, Phase.DONE
+
 STATES = {
     Phase.READY: State.READY,
     Phase.WAITING: State.READY,
@@ -124,7 +127,7 @@ def occupies(width: int, phase: int) -> bool:
 
     A quarantined job of an ordered flow takes no place: it blocks those behind it by its sequence number.
     """
-    return phase in (Phase.INFLIGHT, Phase.HELD) or (width == 0 and phase == Phase.WAITING)
+    return phase in (INFLIGHT, HELD) or (width == 0 and phase == WAITING)
 
 
 def judge(facts: Facts, token: Token, definition: int | None, now: int) -> Verdict | None:
@@ -136,9 +139,9 @@ def judge(facts: Facts, token: Token, definition: int | None, now: int) -> Verdi
         or facts.definition != definition
     ):
         return Verdict.STALE
-    if facts.state == Phase.HELD:
+    if facts.state == HELD:
         return None
-    if facts.state == Phase.INFLIGHT:
+    if facts.state == INFLIGHT:
         assert facts.lease is not None
         return None if now <= facts.lease else Verdict.EXPIRED
     # a lease that stays on a job that is not in flight is that of a lapse, swept and not taken over yet

@@ -197,9 +197,11 @@ def _transact(raw: sqlite3.Connection, requests: "Sequence[Request | _Part]", be
         for verb, now, members in _merged(tx, requests):
             items = [item for request in members for item in request.items]
             tx.begin(verb, now)
-            results = iter(VERBS[verb](tx, items))
+            results = VERBS[verb](tx, items)
+            first = 0
             for request in members:
-                request.results = [next(results) for _ in request.items]
+                request.results = results[first : first + len(request.items)]
+                first += len(request.items)
         tx.finish(verbs)
         for verb in verbs:
             points.reach(f"{verb}.before_commit")

@@ -13,7 +13,7 @@ import msgspec
 
 from runtime.protocol.canonical import check_integer
 from runtime.protocol.errors import ClockBackwards, StoreError
-from runtime.protocol.lifecycle import Definition, Facts, Phase, Policy, occupies
+from runtime.protocol.lifecycle import DONE, READY, Definition, Facts, Phase, Policy, occupies
 from runtime.store import points, statements
 
 SQL = statements.every()
@@ -180,9 +180,9 @@ class Transaction:
         """Note that a job changes its phase; its flow and the counts are written by `flush` and `finish`."""
         before = facts.state
         if not facts.anonymous:
-            done = phase == Phase.DONE
+            done = phase == DONE
             delta = occupies(facts.width, phase) - occupies(facts.width, before)
-            if delta or done or flow_changed or Phase.READY in (before, phase):
+            if delta or done or flow_changed or READY in (before, phase):
                 entry = self._flows.setdefault(facts.flow, [facts.flow, 0, 0])
                 entry[1] += delta
                 entry[2] -= done

@@ -4,7 +4,7 @@ import errno
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -98,11 +98,17 @@ async def test_what_a_crash_leaves_of_it_is_recovered(tmp_path: Path) -> None:
 async def test_a_commit_asks_for_no_times_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
 
+    def listening(real: Callable[..., object]) -> Callable[..., object]:
+        def ask(*given: object, **more: object) -> object:
+            asked.append(given)
+            return real(*given, **more)
+
+        return ask
+
     async with await Store.open(tmp_path / "app.db") as store:
         await filled(store, 1)
         for name in ("stat", "lstat", "fstat"):
-            real = getattr(os, name)
-            monkeypatch.setattr(os, name, lambda *given, real=real, **more: asked.append(given) or real(*given, **more))
+            monkeypatch.setattr(os, name, listening(getattr(os, name)))
         await store.admit("note", "another", 1)
         monkeypatch.undo()
     assert asked == []

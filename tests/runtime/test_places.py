@@ -17,7 +17,7 @@ from runtime.protocol.records import Claim, Commit
 from runtime.protocol.verdicts import Verdict
 from tests.runtime.stand_ins import Runner, claim
 from tests.workers.desk import claim as claim_of
-from tests.workers.desk import worker
+from tests.workers.desk import commit, worker
 from workers import App, Context, step
 from workers.attempt import LATEST_S
 
@@ -251,7 +251,7 @@ async def counts(ctx: Context) -> int:
 def told(outcome: Outcome | None) -> tuple[str, object]:
     """The verb, and the value or the reason."""
     assert outcome is not None
-    return outcome.verb, outcome.item.value if isinstance(outcome.item, Commit) else outcome.item.reason
+    return outcome.verb, commit(outcome).value if isinstance(outcome.item, Commit) else outcome.item.reason
 
 
 async def row(*handlers: Any, time_limit: int = 100, on_lapse: str = "retry") -> list[tuple[str, object]]:

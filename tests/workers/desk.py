@@ -5,8 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from anyio import Event, create_task_group
+from msgspec import structs
 
 from runtime.places import Places
+from runtime.protocol.canonical import decode
 from runtime.protocol.manifest import Manifest
 from runtime.protocol.ports import Outcome
 from runtime.protocol.records import Callback, Claim, Commit, Effect, Token
@@ -87,7 +89,7 @@ def reason(outcome: Outcome) -> str:
 
 
 def commit(outcome: Outcome) -> Commit:
-    """What an attempt commits."""
+    """What an attempt commits, its value as the handler returned it."""
     assert isinstance(outcome.item, Commit), outcome
     assert outcome.verb == "commit_step"
-    return outcome.item
+    return structs.replace(outcome.item, value=decode(outcome.item.value.text))

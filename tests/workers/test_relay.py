@@ -9,7 +9,7 @@ from runtime.protocol.errors import InvalidValue
 from runtime.protocol.ports import Outcome
 from runtime.protocol.receive import Received
 from runtime.protocol.records import Claim, Token
-from tests.workers.desk import Desk, attempt
+from tests.workers.desk import Desk, attempt, commit
 from workers.inbox import Inbox, InboxAt
 from workers.relay import FOLLOWS, Relay, RelayApp
 from workers.worker import Worker
@@ -26,7 +26,7 @@ async def delivered(app: RelayApp, name: str, seq: int, delta: int) -> Outcome:
 def told(outcome: Outcome) -> tuple[str, object]:
     """The verb, and the value or the first word of the reason."""
     if outcome.verb == "commit_step":
-        return outcome.verb, outcome.item.value  # type: ignore[union-attr]
+        return outcome.verb, commit(outcome).value
     return outcome.verb, outcome.item.reason  # type: ignore[union-attr]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from runtime.protocol.canonical import LARGEST_INTEGER, check_integer, check_name, check_reason
+from runtime.protocol.canonical import check_integer, check_name, check_reason
 from runtime.protocol.errors import InvalidValue, ItemError
 from runtime.protocol.lifecycle import Facts, judge
 from runtime.protocol.records import Answer, Callback, Token
@@ -26,8 +26,8 @@ class Callbacks:
 
         `InvalidValue` for a token or a worker's id that cannot be one.
         """
-        if worker is not None:
-            self.check_worker(worker)
+        if worker is not None and (type(worker) is not str or worker not in self.workers):
+            self.workers.add(check_name(worker, "worker"))
         facts = self.facts.get(token.job) if type(token.job) is str else None
         definition = self.definitions.get(token.digest) if type(token.digest) is str else None
         # what was found under a name is a name; only what was not needs a closer look
@@ -35,12 +35,11 @@ class Callbacks:
             check_token(token)
         if facts is None:
             return None
-        return facts, judge(facts, token, definition.id if definition else None, self.tx.now)
-
-    def check_worker(self, worker: str) -> None:
-        """`InvalidValue` for what is no name; each worker is looked at once."""
-        if type(worker) is not str or worker not in self.workers:
-            self.workers.add(check_name(worker, "worker"))
+        verdict = judge(facts, token, definition.id if definition else None, self.tx.now)
+        if verdict is not None:
+            # a token that matches has the job's own numbers, another may have any
+            check_token(token)
+        return facts, verdict
 
     def refuse(self, facts: Facts, token: Token, worker: str | None, verdict: Verdict) -> Answer:
         """The answer to a refused write, which leaves a row of history."""
@@ -49,13 +48,7 @@ class Callbacks:
 
 
 def _has_integers(token: Token) -> bool:
-    generation, cursor, binding = token.generation, token.cursor, token.binding_revision
-    return (
-        type(generation) is type(cursor) is type(binding) is int
-        and 0 <= generation <= LARGEST_INTEGER
-        and 0 <= cursor <= LARGEST_INTEGER
-        and 0 <= binding <= LARGEST_INTEGER
-    )
+    return type(token.generation) is type(token.cursor) is type(token.binding_revision) is int
 
 
 def check_token(token: Token) -> None:

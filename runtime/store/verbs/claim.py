@@ -1,6 +1,7 @@
 """claim: the flows and the jobs without a flow whose turn it is; the flows' next jobs."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 from runtime.protocol.canonical import check_integer, check_name
@@ -14,6 +15,7 @@ from runtime.store.verbs.sweep import sweep_due
 # (round, served, number of the flow or of the job without one, flow name, width, job row); sorted, this is the order of
 # claims made one at a time
 Slot = tuple[int, int, int, str | None, int, tuple[Any, ...]]
+TURN = itemgetter(0, 1, 2)
 
 
 def claim(tx: Transaction, items: Sequence[ClaimRequest]) -> list[Claims | ItemError]:
@@ -54,7 +56,7 @@ def _slots(tx: Transaction, limit: int, known: list[Definition]) -> list[Slot]:
         for row in tx.rows("claim.more", {"flows": flows, "definitions": definitions, "limit": limit}):
             flow = wide[row[11]]
             slots.append((row[0], flow[1], flow[0], flow[4], flow[2], row[1:11]))
-    slots.sort(key=lambda slot: slot[:3])
+    slots.sort(key=TURN)
     return slots[:limit]
 
 

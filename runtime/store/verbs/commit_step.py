@@ -3,10 +3,10 @@
 import sqlite3
 from collections.abc import Sequence
 
-from runtime.protocol.canonical import canonical
+from runtime.protocol.canonical import Canonical, canonical, check_name
 from runtime.protocol.errors import ItemError, RegistryDamaged, Undeclared, WriteFailed
 from runtime.protocol.lifecycle import Facts, Phase
-from runtime.protocol.records import Answer, Commit, Write
+from runtime.protocol.records import Answer, Commit, Worker, Write
 from runtime.protocol.verdicts import Verdict
 from runtime.store import points
 from runtime.store.guard import MARK
@@ -42,26 +42,36 @@ class Fold:
         self.registry: dict[int, bytes] = {
             row[0]: row[1] for row in tx.rows("commit_step.registry", {"ids": as_json(ids)})
         }
+        self.worker: Worker | None = None
+        self.sound: set[str] = set()
         self.effects: list[tuple[object, ...]] = []
         self.advanced: list[int] = []
         self.done: list[int] = []
 
     def judge(self, item: Commit) -> Answer:
         """One item; its writes are done here, under a savepoint, once the token is known to hold."""
-        self.callbacks.check_worker(item.worker.id)
+        if item.worker is not self.worker:
+            self._begin(item.worker)
         judged = self.callbacks.judge(item.token)
         if judged is None:
             return NO_SUCH_JOB
         facts, verdict = judged
         if verdict is not None:
             return self.callbacks.refuse(facts, item.token, item.worker.id, verdict)
-        self._check_registry(item, facts)
-        value = canonical(item.value, "value").decode()
+        if item.token.digest not in self.sound:
+            self._check_registry(item, facts)
+        value = item.value.text if type(item.value) is Canonical else canonical(item.value, "value").decode()
         if item.writes:
             run_writes(self.tx, item.writes)
         row = (facts.id, facts.cursor, facts.definition, self.tx.now, facts.generation, facts.worker, value)
         self.effects.append(row)
         return self._advance(facts)
+
+    def _begin(self, worker: Worker) -> None:
+        """The items of one worker begin; most batches have one only."""
+        check_name(worker.id, "worker")
+        self.worker = worker
+        self.sound = set()
 
     def _check_registry(self, item: Commit, facts: Facts) -> None:
         manifest = item.worker.manifests.get(item.token.digest)
@@ -69,6 +79,7 @@ class Fold:
             raise Undeclared(item.worker.id, item.token.digest)
         if self.registry.get(facts.definition) != manifest.canonical:
             raise RegistryDamaged(item.token.digest)
+        self.sound.add(item.token.digest)
 
     def _advance(self, facts: Facts) -> Answer:
         facts.cursor += 1
