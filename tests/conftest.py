@@ -20,9 +20,9 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def _every_point_is_named() -> Iterator[None]:
-    def reach(name: str) -> None:
+    def heard(name: str) -> None:
         assert name in points.every(), f"{name} is passed and not in runtime.store.points.names()"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(points, "reach", reach)
+        patch.setattr(points, "reach", points.by_name(heard))
         yield

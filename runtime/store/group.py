@@ -192,7 +192,7 @@ def _transact(raw: sqlite3.Connection, requests: "Sequence[Request | _Part]", be
     try:
         verbs = tuple(dict.fromkeys(request.verb for request in requests))
         for verb in verbs:
-            points.reach(f"{verb}.begin")
+            points.reach(verb, "begin")
         tx = begin(raw)
         for verb, now, members in _merged(tx, requests):
             items = [item for request in members for item in request.items]
@@ -204,13 +204,13 @@ def _transact(raw: sqlite3.Connection, requests: "Sequence[Request | _Part]", be
                 first += len(request.items)
         tx.finish(verbs)
         for verb in verbs:
-            points.reach(f"{verb}.before_commit")
+            points.reach(verb, "before_commit")
     except BaseException as error:
         roll_back(raw, error)
         raise
     commit(raw)
     for verb in verbs:
-        points.reach(f"{verb}.after_commit")
+        points.reach(verb, "after_commit")
     tx.names.learn(tx.found)
 
 
@@ -266,11 +266,11 @@ def _run_alone(raw: sqlite3.Connection, request: "Request", begin: Begin) -> Non
     try:
         tx = Transaction(raw, Names(), time.time_ns() // 1_000_000)
         tx.verb = request.verb
-        points.reach(f"{request.verb}.begin")
+        points.reach(request.verb, "begin")
         request.results = VERBS[request.verb](tx, request.items)
-        points.reach(f"{request.verb}.before_commit")
+        points.reach(request.verb, "before_commit")
     except BaseException as error:
         roll_back(raw, error)
         raise
     commit(raw)
-    points.reach(f"{request.verb}.after_commit")
+    points.reach(request.verb, "after_commit")

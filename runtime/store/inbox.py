@@ -137,7 +137,7 @@ class Inbox:
 
         def put(raw: sqlite3.Connection) -> None:
             raw.execute(statements.load("set_max_delta")["put"], {"max_delta": value})
-            points.reach("set_max_delta.put")
+            points.reach("set_max_delta", "put")
 
         await self._run(lambda raw: self._write(raw, "set_max_delta", put))
 
@@ -196,16 +196,16 @@ class Inbox:
         try:
             try:
                 raw.execute("begin immediate")
-                points.reach(f"{verb}.begin")
+                points.reach(verb, "begin")
                 result = change(raw)
-                points.reach(f"{verb}.before_commit")
+                points.reach(verb, "before_commit")
             except BaseException as error:
                 roll_back(raw, error)
                 if isinstance(error, sqlite3.Error):
                     raise named(error, f"{self._files.path}: the receiver's transaction was undone") from error
                 raise
             self._commit(raw)
-            points.reach(f"{verb}.after_commit")
+            points.reach(verb, "after_commit")
             if self._files.wal_bytes() > CHECKPOINT_AT_BYTES:
                 raw.execute("pragma wal_checkpoint(truncate)").fetchall()
             return result

@@ -64,27 +64,42 @@ def parsed(setting: str, place: str = VARIABLE) -> tuple[str, int]:
     return name, int(count or 1)
 
 
-def _nothing(name: str) -> None:
+def name_of(verb: str, place: str) -> str:
+    """A point's name; a statement as the place may have its file's name before it."""
+    return f"{verb}.{place.rpartition('.')[2]}"
+
+
+def by_name(heard: Callable[[str], object]) -> Callable[[str, str], None]:
+    """What `reach` can be replaced by to hear the points' names, which are put together only where somebody listens."""
+
+    def reach(verb: str, place: str) -> None:
+        heard(name_of(verb, place))
+
+    return reach
+
+
+def _nothing(verb: str, place: str) -> None:
     return
 
 
-def _armed(wanted: str, count: int) -> Callable[[str], None]:
+def _armed(wanted: str, count: int) -> Callable[[str, str], None]:
     left = [count]
 
-    def reach(name: str) -> None:
+    def heard(name: str) -> None:
         if name == wanted:
             left[0] -= 1
             if left[0] == 0:
                 os._exit(EXIT_CODE)
 
-    return reach
+    return by_name(heard)
 
 
-reach: Callable[[str], None] = _armed(*parsed(os.environ[VARIABLE])) if os.environ.get(VARIABLE) else _nothing
+SETTING = os.environ.get(VARIABLE)
+reach: Callable[[str, str], None] = _armed(*parsed(SETTING)) if SETTING else _nothing
 
 
 def reach_each(verbs: Iterable[str], statement: str) -> None:
     """A statement that a group's verbs have in common has run: the point of each verb that names it."""
     for verb in verbs:
-        if (name := f"{verb}.{statement}") in every():
-            reach(name)
+        if name_of(verb, statement) in every():
+            reach(verb, statement)

@@ -98,13 +98,13 @@ class Transaction:
     def rows(self, name: str, params: Mapping[str, Any] | Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run one named statement and take all its rows; then its point."""
         found = self.raw.execute(SQL[name], params).fetchall()
-        points.reach(f"{self.verb}.{name.partition('.')[2]}")
+        points.reach(self.verb, name)
         return found
 
     def many(self, name: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
         """Run one named statement over bound rows of values; then its point."""
         self.raw.executemany(SQL[name], rows)
-        points.reach(f"{self.verb}.{name.partition('.')[2]}")
+        points.reach(self.verb, name)
 
     # time and control
 
@@ -112,7 +112,7 @@ class Transaction:
         """A verb's turn comes: its time. A logical clock never goes back."""
         self.verb = verb
         control = self.control
-        points.reach(f"{verb}.load_control")
+        points.reach(verb, "load_control")
         if control.clock == "wall":
             self.now = self.wall_ms
             return

@@ -15,7 +15,6 @@ write-ahead file would tell too early: it changes before the disk has it, and wh
 import fcntl
 import os
 import time
-from contextlib import suppress
 
 from runtime.protocol.errors import StoreBusy
 
@@ -73,8 +72,10 @@ class Turnstile:
         os.close(self._turn)
 
     def _note(self, place: int) -> None:
-        with suppress(OSError):  # a full disk
+        try:
             os.pwrite(self._turn, time.monotonic_ns().to_bytes(MARK_BYTES, "little"), place)
+        except OSError:
+            return  # a full disk
 
     def _take(self, descriptor: int, deadline: float, longest_s: float) -> None:
         begun = 0.0

@@ -97,13 +97,13 @@ def _migrate(
     doing = "its schema could not be brought up to date"
     try:
         raw.execute("begin immediate")
-        points.reach(f"{kind.verb}.begin")
+        points.reach(kind.verb, "begin")
         version = _version(raw, files, migrations[-1][0])
         for number, name, parts in migrations:
             if number > version:
                 doing = f"migration {number} ({name}) failed and was undone"
                 _run(raw, kind, number, name, parts, first_row)
-        points.reach(f"{kind.verb}.before_commit")
+        points.reach(kind.verb, "before_commit")
     except sqlite3.Error as error:
         _roll_back(raw)
         raise named(error, f"{files.path}: {doing}") from error
@@ -115,7 +115,7 @@ def _migrate(
     except sqlite3.Error as error:
         _roll_back(raw)
         raise _uncommitted(error, files.path) from error
-    points.reach(f"{kind.verb}.after_commit")
+    points.reach(kind.verb, "after_commit")
 
 
 def _uncommitted(error: sqlite3.Error, path: str) -> StoreError:
@@ -138,17 +138,17 @@ def _run(
 ) -> None:
     for part, sql in parts.items():
         raw.execute(sql)
-        points.reach(f"{kind.verb}.{part}")
+        points.reach(kind.verb, part)
     if number == 1:
         first_row(raw)
-        points.reach(f"{kind.verb}.first_row")
+        points.reach(kind.verb, "first_row")
         raw.execute(f"pragma application_id = {kind.application}")
-        points.reach(f"{kind.verb}.application_id")
+        points.reach(kind.verb, "application_id")
     at_ms = time.time_ns() // 1_000_000
     raw.execute("insert into " + kind.table + " (version, name, at_ms) values (?, ?, ?)", (number, name, at_ms))
-    points.reach(f"{kind.verb}.version")
+    points.reach(kind.verb, "version")
     raw.execute(f"pragma user_version = {number}")
-    points.reach(f"{kind.verb}.user_version")
+    points.reach(kind.verb, "user_version")
 
 
 def _roll_back(raw: sqlite3.Connection) -> None:

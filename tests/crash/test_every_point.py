@@ -55,7 +55,7 @@ async def rehearsed(scene: Scene, folder: Path, monkeypatch: pytest.MonkeyPatch)
     made = Rehearsal(scene, base, arguments, [], await scene.look(base / scene.file), None)
     copy = made.copied("rehearsal")
     with monkeypatch.context() as patch:
-        patch.setattr(points, "reach", made.reached.append)
+        patch.setattr(points, "reach", points.by_name(made.reached.append))
         assert await scene.call(copy, arguments) == scene.first
     return made._replace(reached=list(dict.fromkeys(made.reached)), after=await made.seen(copy))
 
@@ -121,7 +121,7 @@ async def test_verbs_that_share_a_transaction_come_past_their_own_points_and_beg
     async with await Store.open(tmp_path / "queue.db", clock="logical") as store:
         await store.register(ONE)
         await store.switch(ONE.digest, 0)
-        monkeypatch.setattr(points, "reach", reached.append)
+        monkeypatch.setattr(points, "reach", points.by_name(reached.append))
         async with anyio.create_task_group() as group:
             group.start_soon(partial(store.announce, WORKER, host="host", pid=1, started_at_ms=1))
             group.start_soon(store.admit, "note", "job", UNITS)

@@ -116,7 +116,7 @@ def run_writes(tx: Transaction, writes: Sequence[Write]) -> None:
         for write in writes:
             with guard.data():
                 raw.execute(MARK + write.sql, write.params).fetchall()
-            points.reach(f"{tx.verb}.own")
+            points.reach(tx.verb, "own")
     except (sqlite3.Error, sqlite3.Warning, TypeError, ValueError, OverflowError) as error:
         if not raw.in_transaction or (isinstance(error, sqlite3.Error) and is_everybodys(error)):
             raise

@@ -28,7 +28,7 @@ def _ensure(tx: Transaction, name: str, sql: str) -> bool:
         try:
             with guard.schema():
                 tx.raw.execute(statement)
-            points.reach(f"{tx.verb}.own")
+            points.reach(tx.verb, "own")
         except (sqlite3.Error, sqlite3.Warning) as error:
             raise WriteFailed(f"schema {name!r}: {guard.refused or error}; in: {statement[:200]}") from error
     tx.rows("ensure_schema.add", {"name": name, "digest": mark, "at_ms": tx.wall_ms})

@@ -26,19 +26,19 @@ def receive(raw: sqlite3.Connection, messages: Sequence[Message | ItemError]) ->
             accepted.append(message)
     keep = [{"event_id": m.event_id, "flow": m.flow, "seq": m.seq, "body": m.body} for m in accepted]
     raw.executemany(known["keep"], keep)
-    points.reach("receive.keep")
+    points.reach("receive", "keep")
     heads = [(flow, facts.heads[flow]) for flow in dict.fromkeys(message.flow for message in accepted)]
     raw.executemany(
         known["apply"], [{"flow": flow, "next_seq": head.next_seq, "total": head.total} for flow, head in heads]
     )
-    points.reach("receive.apply")
+    points.reach("receive", "apply")
     return answers
 
 
 def _facts(raw: sqlite3.Connection, messages: Sequence[Message]) -> Facts:
     known = statements.load("receive")
     ((max_delta,),) = raw.execute(known["capability"]).fetchall()
-    points.reach("receive.capability")
+    points.reach("receive", "capability")
     facts = Facts(max_delta, {}, {}, {})
     batch = json.dumps([(message.event_id, message.flow, message.seq) for message in messages])
     for event_id, flow, seq, kept_flow, kept_seq, body, holder, next_seq, total in raw.execute(
@@ -50,5 +50,5 @@ def _facts(raw: sqlite3.Connection, messages: Sequence[Message]) -> Facts:
             facts.taken[flow, seq] = holder
         if next_seq is not None:
             facts.heads[flow] = Head(next_seq, total)
-    points.reach("receive.facts")
+    points.reach("receive", "facts")
     return facts
