@@ -37,7 +37,7 @@ MORE = (
         "later_wish",
     ),
     # fair claims
-    Mutant("tickets have no gap", CLAIM, "control.ticket += len(slots)", "control.ticket += len(slots) + 1", "r06"),
+    Mutant("tickets have no gap", CLAIM, "control.ticket += len(rows)", "control.ticket += len(rows) + 1", "r06"),
     Mutant(
         "what is not declared is skipped",
         f"{SQL}/claim.sqlite.sql",

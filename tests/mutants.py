@@ -25,7 +25,7 @@ BARRIER = "runtime/store/verbs/transition.py"
 TRANSACTION = "runtime/store/transaction.py"
 SQL = "runtime/store/sql"
 NEWCOMER = "flow.served = max(flow.served, newcomer)"
-SLOTS = "slots.sort(key=TURN)"
+SORTED = "rows.sort(key=TURN)"
 REDRIVE_STALE = (
     "if facts.generation != generation:\n        return Verdict.STALE, f\"the job's generation is {facts.generation}, "
     'not {generation}"\n    if facts.state != Phase.QUARANTINED:'
@@ -92,8 +92,8 @@ MUTANTS = (
     Mutant(
         "a tie goes to the older flow",
         CLAIM,
-        SLOTS,
-        "slots.sort(key=lambda slot: (*slot[:2], -slot[2]))",
+        SORTED,
+        "rows.sort(key=lambda row: (row[1], -row[0]))",
         "older_flow",
     ),
     Mutant(

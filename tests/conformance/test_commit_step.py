@@ -3,9 +3,12 @@
 import sqlite3
 from contextlib import closing
 
+from msgspec import structs
+
 from demos.scenarios import drain, migration, points, relay
 from demos.scenarios.relay import W1
 from demos.scenarios.world import RELAY, World, step, words
+from runtime.protocol.canonical import Canonical, canonical
 from runtime.protocol.manifest import Manifest
 from runtime.protocol.records import Commit, Token, Worker
 from runtime.store import faults
@@ -143,6 +146,36 @@ async def test_a_worker_with_another_manifest_under_the_same_digest_writes_nothi
     forged = Worker("forged", {points.D1: points.V2})
     assert (await here.error(here.store.commit_step(token, 1, worker=forged))).startswith("RegistryDamaged: ")
     assert await here.effects("old") == []
+
+
+async def test_in_one_batch_each_workers_own_manifests_are_compared(here: World) -> None:
+    await here.define(points.V1)
+    tokens = []
+    for name in ("one", "two", "three", "four"):
+        await points.admit(here, name)
+        tokens.append((await here.take(points.ONLY_V1)).token)
+    forged, ignorant = Worker("forged", {points.D1: points.V2}), Worker.declaring("ignorant", RELAY)
+    workers = (points.ONLY_V1, forged, ignorant, points.ONLY_V1)
+    items = [Commit(token, 1, worker) for token, worker in zip(tokens, workers, strict=True)]
+    answers = await here.store.commit_step_many(items)
+    assert words(answers) == ["advanced", "RegistryDamaged", "Undeclared", "advanced"]
+
+
+async def test_in_one_batch_a_token_made_up_for_the_step_to_come_is_stale(here: World) -> None:
+    await here.define(points.V1)
+    await points.admit(here, "old")
+    token = (await here.take(points.ONLY_V1)).token
+    ahead = structs.replace(token, cursor=1)
+    answers = await here.store.commit_step_many([Commit(each, 1, points.ONLY_V1) for each in (token, ahead)])
+    assert words(answers) == ["advanced", "stale"]
+
+
+async def test_a_value_that_is_canonical_already_is_stored_as_it_stands(here: World) -> None:
+    await here.define(RELAY)
+    await here.event("a1")
+    await here.commit(await here.take(W1), W1, Canonical(canonical({"b": 1, "a": [2.5, "ü"]}).decode()))
+    (effect,) = await here.store.effects("a1")
+    assert effect.value == {"a": [2.5, "ü"], "b": 1}
 
 
 async def one_job_of_each(here: World) -> list[Commit]:

@@ -22,8 +22,8 @@ from (
 ) q cross join keepstep_job j on j.id = q.job;
 
 -- name: more
-select q.key, j.id, j.key, j.seq, j.definition, j.cursor, j.generation, j.attempts, j.lifetime, j.binding,
-  coalesce(j.body, (select p.body from keepstep_payload p where p.job = j.id)), t.value ->> 0
+select t.value ->> 0, j.id, j.key, j.seq, j.definition, j.cursor, j.generation, j.attempts, j.lifetime, j.binding,
+  coalesce(j.body, (select p.body from keepstep_payload p where p.job = j.id))
 from json_each(:flows) t
 cross join json_each((
   select json_group_array(id) from (

@@ -1,5 +1,6 @@
 """claim: the flows and the jobs without a flow whose turn it is; the flows' next jobs."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
@@ -12,10 +13,9 @@ from runtime.protocol.verdicts import Mode
 from runtime.store.transaction import Transaction, as_json
 from runtime.store.verbs.sweep import sweep_due
 
-# (round, served, number of the flow or of the job without one, flow name, width, job row); sorted, this is the order of
-# claims made one at a time
-Slot = tuple[int, int, int, str | None, int, tuple[Any, ...]]
-TURN = itemgetter(0, 1, 2)
+# as `pick` gives them: number of the flow or of the job without one, served, width, taken, flow name, then the job's
+Row = tuple[Any, ...]
+TURN = itemgetter(1, 0)
 
 
 def claim(tx: Transaction, items: Sequence[ClaimRequest]) -> list[Claims | ItemError]:
@@ -38,65 +38,55 @@ def _claim(tx: Transaction, item: ClaimRequest) -> Claims:
         return Claims(mode, control.version, ())
     sweep_due(tx)
     known = tx.definitions(item.worker.manifests)
-    slots = _slots(tx, item.limit, list(known.values())) if known and item.limit else []
-    claims = _take(tx, item.worker, slots) if slots else ()
+    rows = _picked(tx, item.limit, list(known.values())) if known and item.limit else []
+    claims = _take(tx, item.worker, rows, {each.id: each for each in known.values()}) if rows else ()
     next_due = None
     if len(claims) < item.limit:
         ((next_due,),) = tx.rows("claim.next_due")
     return Claims(mode, control.version, claims, next_due)
 
 
-def _slots(tx: Transaction, limit: int, known: list[Definition]) -> list[Slot]:
+def _picked(tx: Transaction, limit: int, known: list[Definition]) -> list[Row]:
+    """In the order of claims made one at a time: each flow's first and each lone job, then the flows' further jobs."""
     definitions = as_json([definition.id for definition in known])
-    picked = tx.rows("claim.pick", {"definitions": definitions, "limit": limit})
-    slots: list[Slot] = [(0, row[1], row[0], row[4], row[2], row[5:]) for row in picked]
-    wide = {row[0]: row for row in picked if row[2] - row[3] > 1}
-    if len(slots) < limit and wide:
+    rows = tx.rows("claim.pick", {"definitions": definitions, "limit": limit})
+    rows.sort(key=TURN)
+    wide = {row[0]: row for row in rows if row[2] - row[3] > 1}
+    if len(rows) < limit and wide:
         flows = as_json([[row[0], row[2] - row[3], row[1]] for row in wide.values()])
-        for row in tx.rows("claim.more", {"flows": flows, "definitions": definitions, "limit": limit}):
-            flow = wide[row[11]]
-            slots.append((row[0], flow[1], flow[0], flow[4], flow[2], row[1:11]))
-    slots.sort(key=TURN)
-    return slots[:limit]
+        more = tx.rows("claim.more", {"flows": flows, "definitions": definitions, "limit": limit})
+        rows += [wide[row[0]][:5] + row[1:] for row in more]
+    return rows[:limit]
 
 
-def _take(tx: Transaction, worker: Worker, slots: list[Slot]) -> tuple[Claim, ...]:
+def _take(tx: Transaction, worker: Worker, rows: list[Row], known: dict[int, Definition]) -> tuple[Claim, ...]:
     control = tx.control
+    now = tx.now
     number = tx.worker(worker.id)
     flows: dict[int, list[int]] = {}
-    groups: dict[tuple[int, int], dict[int, int | None]] = {}
+    groups: defaultdict[tuple[int, int], dict[int, int | None]] = defaultdict(dict)
     claims = []
-    for ticket, (_, _, flow, name, _, row) in enumerate(slots, control.ticket + 1):
-        job, key, seq, definition, cursor, generation, attempts, lifetime, binding, body = row
+    for ticket, row in enumerate(rows, control.ticket + 1):
+        flow, _, width, _, name, job, key, seq, definition, cursor, generation, attempts, lifetime, binding, body = row
         if name is not None:
             entry = flows.setdefault(flow, [flow, 0, 0])
             entry[1] = ticket
             entry[2] += 1
-        groups.setdefault((definition, cursor), {})[job] = ticket if name is None else None
-        known = tx.definition(definition)
+            if width:
+                tx.touch(flow)
+        groups[definition, cursor][job] = ticket if name is None else None
+        of = known[definition]
+        token = Token(key, binding, generation + 1, cursor, of.digest)
+        lease_until = now + of.steps[cursor].lease
         claims.append(
-            Claim(
-                Token(key, binding, generation + 1, cursor, known.digest),
-                known.workflow,
-                name,
-                seq,
-                body,
-                attempts + 1,
-                lifetime + 1,
-                tx.now,
-                tx.now + known.steps[cursor].lease,
-                ticket,
-            )
+            Claim(token, of.workflow, name, seq, body, attempts + 1, lifetime + 1, now, lease_until, ticket)
         )
     for (definition, cursor), jobs in groups.items():
-        _put_in_flight(tx, tx.definition(definition), cursor, jobs, number)
+        _put_in_flight(tx, known[definition], cursor, jobs, number)
     if flows:
         tx.rows("claim.flows", {"flows": as_json(list(flows.values()))})
-    for _, _, flow, _, width, _ in slots:
-        if width:
-            tx.touch(flow)
     tx.flush()
-    control.ticket += len(slots)
+    control.ticket += len(rows)
     return tuple(claims)
 
 

@@ -83,8 +83,7 @@ class Fold:
 
     def _advance(self, facts: Facts) -> Answer:
         facts.cursor += 1
-        facts.attempts = 0
-        facts.lease = facts.due = facts.worker = facts.reason = None
+        facts.lease = None
         if facts.cursor == len(self.tx.definition(facts.definition).steps):
             self.tx.move(facts, Phase.DONE)
             self.done.append(facts.id)
