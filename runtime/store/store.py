@@ -289,6 +289,7 @@ class Store(Operators):
         groups = {"commit_step": commits, "fail": failures, "release": releases, "quarantine": quarantines}
         requests = {verb: self._submit(verb, items, None) for verb, items in groups.items() if items}
         asked = self._submit("claim", [claim], None) if claim is not None else None
+        self._writer.send()
         try:
             answers = {verb: cast(Answers, await request.outcome()) for verb, request in requests.items()}
             claims = cast(Claims, (await asked.answers())[0]) if asked is not None else None

@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -18,6 +17,7 @@ from runtime.protocol.errors import CommitUnknown, StoreClosed, StoreError
 from runtime.protocol.records import Callback, Claims
 from runtime.store.group import Groups
 from runtime.store.sqlite import Connection, Files, Raw
+from runtime.store.wakeup import WakeUp
 
 LARGEST_GROUP = 512
 log = logging.getLogger("keepstep.store")
@@ -87,7 +87,10 @@ class Writer:
         self._groups = Groups(files, deadline_ms=deadline_ms, sweep_limit=sweep_limit)
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Request] = deque()
+        self._ready: deque[list[Request]] = deque()
+        self._wake_up = WakeUp(self._loop, self._finish)
         self._serving = False
+        self._soon: asyncio.Handle | None = None
         self._closed = False
         self._ended: asyncio.Future[None] | None = None
         self._listeners: list[Callable[[], None]] = []
@@ -109,21 +112,29 @@ class Writer:
     def _enqueue(self, verb: str, items: Sequence[Any], now: int | None) -> Request:
         request = Request(verb, items, now, self._loop.create_future(), self._give_back)
         self._waiting.append(request)
-        if not self._serving:
-            # not at once: what others hand over in this turn of the loop belongs to the same group
-            self._serving = True
-            self._loop.call_soon(self._serve)
+        self._serve_soon()
         return request
+
+    def _serve_soon(self) -> None:
+        """Not at once: what others hand over in this turn of the loop belongs to the same group."""
+        if not self._serving:
+            self._serving = True
+            self._soon = self._loop.call_soon(self._serve)
+
+    def send(self) -> None:
+        """Send what waits now, if the thread is free: whoever has handed over all that makes a group need not wait for
+        others."""
+        if self._soon is not None:
+            self._soon.cancel()
+            self._serve()
 
     async def close(self) -> None:
         """Serve what waits, then end; the last to close a file empties its write-ahead file."""
         if self._ended is not None:
             return
         self._ended = self._loop.create_future()
-        if not self._serving:
-            # not at once: a receiver that is being cancelled hands its claims back in this turn of the loop
-            self._serving = True
-            self._loop.call_soon(self._serve)
+        # a receiver that is being cancelled hands its claims back in this turn of the loop
+        self._serve_soon()
         try:
             await self._ended
             while self._serving:
@@ -134,10 +145,14 @@ class Writer:
             self._groups.give_up()
             self._closed = True
             self._connection.hand_over(lambda raw: self._groups.close())
-            await self._connection.close()
+            try:
+                await self._connection.close()
+            finally:
+                self._wake_up.close()
 
     def _serve(self) -> None:
         """Hand what waits to the thread; end if nothing does."""
+        self._soon = None
         while self._waiting:
             group = [self._waiting.popleft() for _ in range(min(len(self._waiting), LARGEST_GROUP))]
             error = self.failed or (StoreClosed("the store is closed: open it anew") if self._closed else None)
@@ -157,15 +172,16 @@ class Writer:
             log.exception("a unit failed after its answers")
 
     def _tell(self, group: list[Request]) -> None:
-        with suppress(RuntimeError):  # the loop was closed: nobody listens any more
-            self._loop.call_soon_threadsafe(self._finish, group)
+        self._ready.append(group)
+        self._wake_up.call()
 
-    def _finish(self, group: list[Request]) -> None:
-        """Answer a group, and go on with what has come meanwhile."""
-        try:
-            self._answer_all(group)
-        finally:
-            self._serve()
+    def _finish(self) -> None:
+        """Answer the group that is ready, and go on with what has come meanwhile."""
+        while self._ready:
+            try:
+                self._answer_all(self._ready.popleft())
+            finally:
+                self._serve()
 
     def _answer_all(self, group: list[Request], error: BaseException | None = None) -> None:
         for request in group:

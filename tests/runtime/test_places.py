@@ -64,6 +64,32 @@ async def test_handlers_that_never_wait_are_run_in_a_row_by_one_place() -> None:
     assert pool.places.free == 32
 
 
+@pytest.mark.parametrize(("waiting", "woken"), [(False, [1, 1]), (True, [1, 1, 2, 2, 2])])
+async def test_a_row_wakes_one_place_in_vain_and_handlers_that_wait_wake_two_each(
+    monkeypatch: pytest.MonkeyPatch, waiting: bool, woken: list[int]
+) -> None:
+    open_gate, asked = Event(), []
+    rouse = Places._rouse
+
+    async def handler(claim: Claim) -> None:
+        if waiting:
+            await open_gate.wait()
+
+    def roused(places: Places, most: int) -> None:
+        asked.append(most)
+        rouse(places, most)
+
+    monkeypatch.setattr(Places, "_rouse", roused)
+    pool = Pool(handler, 32)
+    async with create_task_group() as group:
+        pool.places.start(group)
+        await anyio.wait_all_tasks_blocked()
+        pool.places.give([claim(f"j{n}") for n in range(32)])
+        await anyio.wait_all_tasks_blocked()
+        group.cancel_scope.cancel()
+    assert asked[:5] == woken
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 32])
 async def test_handlers_that_wait_all_run_at_once(count: int) -> None:
     open_gate = Event()
