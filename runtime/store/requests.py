@@ -1,7 +1,7 @@
 """How a verb reaches the writer: a request is handed over, its answers are awaited, an item's own error is raised."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, cast
 
 from anyio import Lock
@@ -55,6 +55,8 @@ def misfit(verb: str, item: Any) -> InvalidValue | None:
     kind, inside = KINDS[verb]
     if not isinstance(item, kind):
         return InvalidValue(verb, f"a {kind.__name__} is expected, got {type(item).__name__}")
+    if not inside:
+        return None
     for field, inner in inside.items():
         found = getattr(item, field)
         if not isinstance(found, inner):
@@ -105,5 +107,5 @@ class Requests(Reads):
             raise answer
         return answer
 
-    async def _one(self, verb: str, item: Any, now: int | None) -> Answer:
-        return cast(Answer, await self._single(verb, item, now))
+    def _one(self, verb: str, item: Any, now: int | None) -> Coroutine[Any, Any, Answer]:
+        return cast(Coroutine[Any, Any, Answer], self._single(verb, item, now))

@@ -125,8 +125,9 @@ class Transaction:
     def control(self) -> Control:
         """The control row, read once."""
         if self._control is None:
-            self._control = Control.of(self.raw.execute(SQL["transaction.load_control"]).fetchall())
-            self._before = msgspec.structs.astuple(self._control)
+            rows = self.raw.execute(SQL["transaction.load_control"]).fetchall()
+            self._control = Control.of(rows)
+            self._before = rows[0]
         return self._control
 
     # names
