@@ -18,11 +18,13 @@ from demos.scenarios.child import decoded
 from demos.scenarios.scenes import said
 from demos.scenarios.world import STORE_ID
 from runtime.protocol.errors import CommitUnknown
-from runtime.store import points
+from runtime.store import log, points
 from runtime.store.store import Store
 from tests.powerloss.shim import Mode, Shim
 
 LONGEST_S = 20
+# so little that most scenes lay the write-ahead file out, and a fault strikes there too
+log.LITTLE_BYTES, log.ORDINARY_BYTES = 10_000, 1_000_000
 
 
 class Order(msgspec.Struct):
