@@ -114,8 +114,8 @@ class Places:
             self._idle.append(place)
             await place.wake.wait()
         await checkpoint_if_cancelled()
-        # the first wakes one, and each that begins because others wait wakes two: so all stand within a few rounds of
-        # the loop, and a row that one place can run alone costs one vain wake-up and not one for each claim
+        # one that begins while nothing is under way wakes one, any other wakes two: so all stand within a few rounds of
+        # the loop, and a row that one place can run alone costs one vain wake-up or two, and not one for each claim
         others_wait = self.free + len(self._given) < self._count
         self._rouse(min(WOKEN_BY_ONE if others_wait else 1, len(self._given) - 1))
         if not await self._attempts(place):

@@ -153,7 +153,7 @@ class ClaimRequest(Record, frozen=True):
 
 
 class Commit(Record, frozen=True):
-    """A step's value, plain or `Canonical` already, with the writes that go with it."""
+    """A step's value, with the writes that go with it. Of a worker pool, in `settle`, it may be `Canonical` already."""
 
     token: Token
     value: Any

@@ -202,6 +202,7 @@ def _transact(raw: sqlite3.Connection, requests: "Sequence[Request | _Part]", be
             for request in members:
                 request.results = results[first : first + len(request.items)]
                 first += len(request.items)
+            assert first == len(results), f"{verb} has answers for {len(results)} of {first} items"
         tx.finish(verbs)
         for verb in verbs:
             points.reach(verb, "before_commit")

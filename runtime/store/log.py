@@ -7,13 +7,14 @@ length durable as well. So the file gets its ordinary size at once, as soon as m
 import os
 import sqlite3
 
-from runtime.store.sqlite import Files
+from runtime.store.sqlite import FLAGS, Files
 from runtime.store.turnstile import Turnstile
 
 ORDINARY_BYTES = 4 * 1024 * 1024
 TRUNCATE_BYTES = 32 * 1024 * 1024
 PINNED_STEP_BYTES = 4 * 1024 * 1024
 LITTLE_BYTES = 512 * 1024
+SPARE_BYTES = 64 * 1024 * 1024
 PATIENCE_MS = 20
 
 
@@ -36,13 +37,14 @@ class Log:
         self.untidy = size > self._checkpoint_bytes or self._is_short(size)
 
     def tidy(self, raw: sqlite3.Connection) -> None:
-        """Lay it out, or begin it anew; in a turn, when nobody waits for an answer."""
+        """Lay it out, or begin it anew, or neither if another process was quicker; in a turn, when nobody of this
+        process waits for an answer."""
         raw.execute(f"pragma busy_timeout = {PATIENCE_MS}")
         try:
             size = self._size()
             if self._is_short(size):
                 self._lay_out(raw)
-            else:
+            elif size > self._checkpoint_bytes:
                 self._begin_anew(raw, size)
         finally:
             raw.execute(f"pragma busy_timeout = {self._deadline_ms}")
@@ -54,12 +56,12 @@ class Log:
             self._descriptor = None
 
     def _size(self) -> int:
-        """Its size, 0 while there is none; as cheap as can be, since every unit asks. See `Files.wal_bytes`."""
+        """Its size, as cheap as can be, since every unit asks. See `Files.wal_bytes`."""
         if self._descriptor is None:
             try:
-                self._descriptor = os.open(self._files.wal, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+                self._descriptor = os.open(self._files.wal, os.O_RDWR | FLAGS)
             except OSError:
-                return 0
+                return self._files.wal_bytes()
         return os.lseek(self._descriptor, 0, os.SEEK_END)
 
     def _is_short(self, size: int) -> bool:
@@ -67,22 +69,34 @@ class Log:
 
     def _lay_out(self, raw: sqlite3.Connection) -> None:
         """Zeros behind its end: to SQLite no frame, since a frame's page number is never 0. Only while no other
-        connection can append to it, also one of a program that takes no turns."""
+        connection can append to it or cut it, also one of a program that takes no turns."""
         try:
             raw.execute("begin immediate")
         except sqlite3.Error:
             return
         try:
-            self._lengthen()
-        except OSError:
-            self._has_room = False
+            if self._is_short(size := self._size()):
+                self._has_room = self._lengthen(size)
         finally:
             raw.execute("rollback")
 
-    def _lengthen(self) -> None:
-        assert self._descriptor is not None, "what is short has been measured"
-        while (size := self._size()) < ORDINARY_BYTES:
-            os.pwrite(self._descriptor, bytes(ORDINARY_BYTES - size), size)
+    def _lengthen(self, begun: int) -> bool:
+        """Whether there was room; where a disk has little, that is left to those who need it."""
+        if self._descriptor is None:
+            return False
+        try:
+            disk = os.fstatvfs(self._descriptor)
+            if disk.f_bavail * disk.f_frsize < SPARE_BYTES:
+                return False
+            try:
+                while (size := self._size()) < ORDINARY_BYTES:
+                    os.pwrite(self._descriptor, bytes(ORDINARY_BYTES - size), size)
+            except OSError:
+                os.ftruncate(self._descriptor, begun)
+                raise
+        except OSError:
+            return False
+        return True
 
     def _begin_anew(self, raw: sqlite3.Connection, size: int) -> None:
         """A checkpoint, by one of the processes that see it grow; where a reader pins it, that is tried later."""

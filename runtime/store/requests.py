@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from anyio import Lock
 
+from runtime.protocol.canonical import Canonical
 from runtime.protocol.errors import InvalidValue, ItemError, StoreClosed
 from runtime.protocol.manifest import Manifest
 from runtime.protocol.records import (
@@ -61,6 +62,8 @@ def misfit(verb: str, item: Any) -> InvalidValue | None:
         found = getattr(item, field)
         if not isinstance(found, inner):
             return InvalidValue(field, f"a {inner.__name__} is expected, got {type(found).__name__}")
+    if isinstance(item, Commit) and isinstance(item.value, Canonical):
+        return InvalidValue("value", "a plain value is expected; only a worker pool's settle brings canonical ones")
     if isinstance(item, Commit) and not (
         isinstance(item.writes, (list, tuple))
         and all(isinstance(write, Write) and isinstance(write.sql, str) for write in item.writes)

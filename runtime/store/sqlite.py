@@ -19,6 +19,7 @@ from runtime.store.guard import Guard
 
 FLOOR = (3, 40, 0)
 APPLICATION_ID = 0x4B535450
+FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 BESIDE = ("-wal", "-shm", "-journal", "-queue", "-turn")
 Result = TypeVar("Result")
 EVERYBODYS = {
@@ -120,14 +121,17 @@ class Files:
         Whoever asks for a file's status asks for its times: Linux then gives the next write an exact one, which costs
         that commit as much as another page. Its end can be found without.
         """
+        with suppress(OSError):
+            descriptor = os.open(self.wal, os.O_RDONLY | FLAGS)
+            try:
+                return os.lseek(descriptor, 0, os.SEEK_END)
+            finally:
+                os.close(descriptor)
+        # there is none, or no descriptor to be had
         try:
-            descriptor = os.open(self.wal, os.O_RDONLY | os.O_CLOEXEC)
+            return os.stat(self.wal).st_size
         except OSError:
             return 0
-        try:
-            return os.lseek(descriptor, 0, os.SEEK_END)
-        finally:
-            os.close(descriptor)
 
 
 def _check_folder(folder: Path) -> None:

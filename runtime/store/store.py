@@ -81,7 +81,12 @@ class Store(Operators):
         except BaseException:
             await connection.close()
             raise
-        writer = Writer(connection, files, deadline_ms=deadline_ms, sweep_limit=sweep_limit)
+        try:
+            writer = Writer(connection, files, deadline_ms=deadline_ms, sweep_limit=sweep_limit)
+        except BaseException:
+            await reader.close()
+            await connection.close()
+            raise
         return cls(files, writer, reader, *identity)
 
     async def close(self) -> None:

@@ -19,7 +19,9 @@ class WakeUp:
         self._function = function
         self._descriptor: int | None = None
         if hasattr(os, "eventfd"):
-            self._descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+            with suppress(OSError):  # too many are open: the loop's own way needs none
+                self._descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        if self._descriptor is not None:
             loop.add_reader(self._descriptor, self._heard)
 
     def call(self) -> None:

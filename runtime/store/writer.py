@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -144,11 +145,19 @@ class Writer:
             # a unit is still on the thread if this was cancelled: the turn's files are closed behind it, there
             self._groups.give_up()
             self._closed = True
-            self._connection.hand_over(lambda raw: self._groups.close())
-            try:
-                await self._connection.close()
-            finally:
-                self._wake_up.close()
+            self._connection.hand_over(self._end)
+            await self._connection.close()
+
+    def _end(self, raw: Raw) -> None:
+        """On the connection's thread, behind its last unit."""
+        self._groups.close()
+        with suppress(RuntimeError):  # the loop was closed: nobody listens any more
+            self._loop.call_soon_threadsafe(self._hang_up)
+
+    def _hang_up(self) -> None:
+        self._wake_up.close()
+        # a group that was ready and not heard: its callers wait
+        self._finish()
 
     def _serve(self) -> None:
         """Hand what waits to the thread; end if nothing does."""

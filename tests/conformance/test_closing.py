@@ -5,9 +5,12 @@ import os
 import sqlite3
 import threading
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
+from anyio import to_thread
+from anyio.lowlevel import checkpoint
 
 from demos.scenarios.relay import W1
 from demos.scenarios.world import RELAY, World, word
@@ -33,6 +36,40 @@ async def test_claims_that_are_being_given_back_are_released_before_the_end(here
         job = await again.job("first")
     assert job is not None
     assert (job.state, job.attempts) == (State.READY, 0)
+
+
+async def test_a_closing_that_is_cancelled_again_and_again_leaves_no_caller_waiting(
+    here: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await here.define(RELAY)
+    writer = here.store._writer
+    run, gate, begun = writer._groups.run, threading.Event(), threading.Event()
+
+    def held(*unit: Any) -> None:
+        begun.set()
+        assert gate.wait(PATIENCE_S)
+        run(*unit)
+
+    monkeypatch.setattr(writer._groups, "run", held)
+    first = asyncio.ensure_future(here.store.admit("relay", "first", 1))
+    assert await to_thread.run_sync(begun.wait, PATIENCE_S)
+    second = asyncio.ensure_future(here.store.admit("relay", "second", 1))
+    closing = asyncio.ensure_future(here.store.close())
+    for _ in range(2):
+        for _ in range(5):
+            await checkpoint()
+        closing.cancel()
+    for _ in range(5):
+        await checkpoint()
+    gate.set()
+    # the loop is late: when it looks again, the thread has ended
+    writer._connection._thread.join(PATIENCE_S)
+    assert not writer._connection._thread.is_alive()
+    closing.cancel()
+    with anyio.fail_after(PATIENCE_S):
+        assert word(await first) == "accepted"
+        with pytest.raises(StoreClosed):
+            await second
 
 
 async def test_a_store_may_be_closed_by_several_at_once(tmp_path: Path) -> None:

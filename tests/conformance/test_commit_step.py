@@ -170,10 +170,13 @@ async def test_in_one_batch_a_token_made_up_for_the_step_to_come_is_stale(here: 
     assert words(answers) == ["advanced", "stale"]
 
 
-async def test_a_value_that_is_canonical_already_is_stored_as_it_stands(here: World) -> None:
+async def test_a_value_that_is_canonical_already_is_stored_as_it_stands_if_it_is_a_pools(here: World) -> None:
     await here.define(RELAY)
     await here.event("a1")
-    await here.commit(await here.take(W1), W1, Canonical(canonical({"b": 1, "a": [2.5, "ü"]}).decode()))
+    token, value = (await here.take(W1)).token, Canonical(canonical({"b": 1, "a": [2.5, "ü"]}).decode())
+    assert (await here.error(here.store.commit_step(token, value, worker=W1))).startswith("InvalidValue: value: ")
+    answers, _ = await here.store.settle(commits=[Commit(token, value, W1)])
+    assert words(answers["commit_step"]) == ["done"]
     (effect,) = await here.store.effects("a1")
     assert effect.value == {"a": [2.5, "ü"], "b": 1}
 

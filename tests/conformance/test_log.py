@@ -6,11 +6,12 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from runtime.protocol.manifest import Manifest, Step
-from runtime.store.log import LITTLE_BYTES, ORDINARY_BYTES, Log
+from runtime.store.log import LITTLE_BYTES, ORDINARY_BYTES, SPARE_BYTES, Log
 from runtime.store.sqlite import Files
 from runtime.store.store import Store
 from runtime.store.turnstile import Turnstile
@@ -138,16 +139,90 @@ def test_while_another_program_writes_nothing_is_laid_out(plain: Plain) -> None:
     assert plain.files.wal_bytes() == ORDINARY_BYTES
 
 
-def test_where_the_disk_has_no_room_it_is_tried_once(plain: Plain, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*given: object) -> int:
-        raise OSError(errno.ENOSPC, "no room")
+def test_where_the_disk_becomes_full_all_of_it_is_given_back_and_it_is_tried_once(
+    plain: Plain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[int] = []
+    pwrite = os.pwrite
+
+    def fills(descriptor: int, data: bytes, offset: int) -> int:
+        if written:
+            raise OSError(errno.ENOSPC, "no room")
+        written.append(pwrite(descriptor, data[:100_000], offset))
+        return written[0]
 
     plain.write(LITTLE_BYTES)
     size = plain.files.wal_bytes()
-    monkeypatch.setattr(os, "pwrite", full)
+    monkeypatch.setattr(os, "pwrite", fills)
     plain.log.tidy(plain.raw)
     monkeypatch.undo()
     plain.log.look()
+    assert written == [100_000]
     assert not plain.log.untidy
     assert plain.files.wal_bytes() == size
     assert not plain.raw.in_transaction
+    plain.write(10)
+    assert plain.other.execute("select count(*) from row").fetchone() == (2,)
+
+
+def test_where_the_disk_has_little_room_nothing_is_taken_of_it(plain: Plain, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Disk:
+        f_frsize = 4096
+        f_bavail = SPARE_BYTES // 4096 - 1
+
+    plain.write(LITTLE_BYTES)
+    size = plain.files.wal_bytes()
+    monkeypatch.setattr(os, "fstatvfs", lambda descriptor: Disk)
+    plain.log.tidy(plain.raw)
+    plain.log.look()
+    assert not plain.log.untidy
+    assert plain.files.wal_bytes() == size
+
+
+def test_of_two_that_saw_it_short_the_second_does_nothing(plain: Plain) -> None:
+    second = Log(plain.files, plain.turnstile, deadline_ms=1_000)
+    plain.write(LITTLE_BYTES)
+    plain.log.look()
+    second.look()
+    plain.log.tidy(plain.raw)
+    second.tidy(plain.other)
+    second.close()
+    assert plain.files.wal_bytes() == ORDINARY_BYTES
+    assert plain.turnstile.checkpoint_noted() == b""
+
+
+def test_a_file_that_is_cut_before_the_lock_is_had_is_not_laid_out(plain: Plain) -> None:
+    class Late:
+        def execute(self, sql: str) -> sqlite3.Cursor:
+            if sql == "begin immediate":
+                plain.other.execute("pragma wal_checkpoint(truncate)").fetchall()
+            return plain.raw.execute(sql)
+
+    plain.write(LITTLE_BYTES)
+    late: Any = Late()
+    plain.log.tidy(late)
+    assert plain.files.wal_bytes() == 0
+
+
+def test_where_no_descriptor_can_be_had_its_status_tells_its_size(
+    plain: Plain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*given: object) -> int:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    plain.write(LITTLE_BYTES)
+    monkeypatch.setattr(os, "open", none)
+    plain.log.look()
+    assert plain.log.untidy
+    plain.log.tidy(plain.raw)
+    plain.log.look()
+    assert not plain.log.untidy
+    monkeypatch.undo()
+    assert plain.files.wal_bytes() < ORDINARY_BYTES
+
+
+def test_a_pipe_in_its_place_keeps_nobody_waiting(tmp_path: Path) -> None:
+    (tmp_path / "app.db").touch(0o600)
+    files = Files.check(tmp_path / "app.db", create=False)
+    os.mkfifo(files.wal)
+    assert files.wal_bytes() == 0

@@ -1,6 +1,7 @@
 """The writer's thread wakes the event loop, with an event descriptor and without."""
 
 import asyncio
+import errno
 import os
 import threading
 from collections.abc import Callable
@@ -81,6 +82,17 @@ async def test_a_store_answers(tmp_path: Path) -> None:
         await store.switch(NOTE.digest, 0)
         for number in range(10):
             assert (await store.admit("note", f"job-{number}", number)).verdict == "accepted"
+
+
+async def test_where_no_event_descriptor_can_be_had_a_store_answers_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*given: object) -> int:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    monkeypatch.setattr(os, "eventfd", none, raising=False)
+    async with await Store.open(tmp_path / "app.db") as store:
+        assert (await store.register(NOTE)).verdict == "registered"
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors are counted in /proc")

@@ -82,6 +82,7 @@ class Fold:
         self.sound.add(item.token.digest)
 
     def _advance(self, facts: Facts) -> Answer:
+        # all that a later item of the batch is judged by; what else changes is written by `advanced` and `done`
         facts.cursor += 1
         facts.lease = None
         if facts.cursor == len(self.tx.definition(facts.definition).steps):
