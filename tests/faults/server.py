@@ -23,8 +23,6 @@ from runtime.store.store import Store
 from tests.powerloss.shim import Mode, Shim
 
 LONGEST_S = 20
-# so little that most scenes lay the write-ahead file out, and a fault strikes there too
-log.LITTLE_BYTES, log.ORDINARY_BYTES = 10_000, 1_000_000
 
 
 class Order(msgspec.Struct):
@@ -66,7 +64,9 @@ class Child:
         self.reached: list[str] = []
 
     async def act(self) -> None:
-        """Open, call, close; after a fault once more."""
+        """Open, call, close; after a fault once more. Here more scenes lay the write-ahead file out, which a fault may
+        strike too."""
+        log.LITTLE_BYTES, log.ORDINARY_BYTES = 10_000, 1_000_000
         points.reach = points.by_name(self.reached.append)
         self.shim.arm(Path(self.order.path), self.order.mode, call=self.order.call)
         store = await self._opened()

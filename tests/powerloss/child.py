@@ -19,8 +19,6 @@ from runtime.store.store import Store
 from tests.powerloss.log import Answered, put_answer
 from tests.powerloss.shim import Mode, Shim
 
-# so little that the write-ahead file is laid out and begun anew several times in one recording
-log.LITTLE_BYTES, log.ORDINARY_BYTES = 10_000, 200_000
 EACH_ROUND = 4
 CHECKPOINT_EVERY = 5
 
@@ -31,7 +29,9 @@ def value(job: str, step: int) -> str:
 
 
 async def work(path: Path, written: int, durability: str, rounds: int) -> None:
-    """Rounds of admissions, claims and commits; now and then a checkpoint."""
+    """Rounds of admissions, claims and commits; now and then a checkpoint. The write-ahead file is held so small that it
+    is laid out and begun anew several times."""
+    log.LITTLE_BYTES, log.ORDINARY_BYTES = 10_000, 200_000
     async with await Store.open(path, clock="logical", store_id=STORE_ID, durability=durability) as store:
         await store.register(V1, now=0)
         await store.switch(V1.digest, 0, now=0)
