@@ -29,8 +29,8 @@ def value(job: str, step: int) -> str:
 
 
 async def work(path: Path, written: int, durability: str, rounds: int) -> None:
-    """Rounds of admissions, claims and commits; now and then a checkpoint. The write-ahead file is held so small that it
-    is laid out and begun anew several times."""
+    """Rounds of admissions, claims and commits; now and then a checkpoint. The write-ahead file is held so small that
+    it is laid out and begun anew several times."""
     log.LITTLE_BYTES, log.ORDINARY_BYTES = 10_000, 200_000
     async with await Store.open(path, clock="logical", store_id=STORE_ID, durability=durability) as store:
         await store.register(V1, now=0)
