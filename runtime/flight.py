@@ -16,9 +16,9 @@ class Flight:
 
     __slots__ = ("claim", "lost", "outcome", "quiet", "renewed_at", "scope", "stopped")
 
-    def __init__(self, claim: Claim, now: float | None = None) -> None:
+    def __init__(self, claim: Claim) -> None:
         self.claim = claim
-        self.renewed_at = time.monotonic() if now is None else now
+        self.renewed_at = time.monotonic()
         self.scope: CancelScope | None = None
         self.outcome: Outcome | None = None
         self.stopped: str | None = None

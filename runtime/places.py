@@ -7,7 +7,6 @@ that were woken behind it go on.
 
 import logging
 import math
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -64,9 +63,8 @@ class Places:
 
     def give(self, claims: Sequence[Claim]) -> None:
         """Hand claims to free places; there are never more claims than free places."""
-        now = time.monotonic()
         for claim in claims:
-            flight = Flight(claim, now)
+            flight = Flight(claim)
             flight.stopped = self._stopping
             self.flights.add(flight)
             self._given.append(flight)

@@ -131,7 +131,7 @@ class Context(Facts):
     def __init__(
         self, claim: Claim, step: Step, parameters: dict[str, Any], store_id: str, deadline: float, source: Source
     ) -> None:
-        Facts.__init__(self, claim, step, parameters, store_id, deadline)
+        super().__init__(claim, step, parameters, store_id, deadline)
         self._source = source
         self._effects: dict[str, Any] | None = None
 

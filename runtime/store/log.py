@@ -6,6 +6,7 @@ length durable as well. So the file gets its ordinary size at once, as soon as m
 
 import os
 import sqlite3
+from contextlib import suppress
 
 from runtime.store.sqlite import FLAGS, Files
 from runtime.store.turnstile import Turnstile
@@ -88,13 +89,11 @@ class Log:
             disk = os.fstatvfs(self._descriptor)
             if disk.f_bavail * disk.f_frsize < SPARE_BYTES:
                 return False
-            try:
-                while (size := self._size()) < ORDINARY_BYTES:
-                    os.pwrite(self._descriptor, bytes(ORDINARY_BYTES - size), size)
-            except OSError:
-                os.ftruncate(self._descriptor, begun)
-                raise
+            while (size := self._size()) < ORDINARY_BYTES:
+                os.pwrite(self._descriptor, bytes(ORDINARY_BYTES - size), size)
         except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, begun)
             return False
         return True
 
