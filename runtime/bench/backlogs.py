@@ -1,7 +1,6 @@
 """backlog: the rate of the next 2,000 jobs does not depend on what lies behind, beside or before them."""
 
 from pathlib import Path
-from statistics import median
 
 from runtime.bench import apps, bare
 from runtime.bench.figures import Figure, Limit
@@ -44,12 +43,12 @@ async def backlog(lab: Lab) -> list[Figure]:
                 async with lab.filled((apps.ONE, READY, count)) as small:
                     base.append(await _rate(small, count))
                 rates.append(await _rate(path, count))
-        limit = Limit(f"the rate at {count:,}, in turn", median(base))
+        limit = Limit(f"the rate at {count:,}, in turn", tuple(base))
         figures.append(Figure("backlog", name, "jobs/s", tuple(rates), limit, share_wanted=SHARE))
         every += base
         async with lab.filled((apps.ONE, READY, count)) as path:
             plain.append((await replayed(path, apps.ONE)).steps_per_s)
-    limit = Limit(bare.NAME, median(plain))
+    limit = Limit(bare.NAME, tuple(plain))
     return [Figure("backlog", f"backlog of {count:,}", "jobs/s", tuple(every), limit), *figures]
 
 

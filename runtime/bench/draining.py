@@ -1,7 +1,6 @@
 """drain and steps: how fast what is queued gets done by one process."""
 
 from collections.abc import Sequence
-from statistics import median
 from typing import NamedTuple
 
 from runtime.bench import apps, bare
@@ -23,7 +22,7 @@ async def drain(lab: Lab) -> list[Figure]:
     """5,000 one-step jobs that are queued already, concurrency 32."""
     count = lab.amount(5_000)
     runs, limits, slow = [], [], []
-    for _ in range(lab.runs):
+    for _ in range(lab.often):
         runs.append(await _run(lab, apps.one, count, 1))
         limits.append(await _bare(lab, apps.one, count, slower_ms=SLOWER_MS))
         slow.append(await _run(lab, apps.one, count, 1, slower_ms=SLOWER_MS))
@@ -38,7 +37,7 @@ async def steps(lab: Lab) -> list[Figure]:
     """1,000 jobs of five steps, concurrency 32."""
     count = lab.amount(1_000)
     runs, limits = [], []
-    for _ in range(lab.runs):
+    for _ in range(lab.often):
         runs.append(await _run(lab, apps.five, count, 5))
         limits.append(await _bare(lab, apps.five, count))
     return [
@@ -62,15 +61,15 @@ async def _bare(lab: Lab, app: App, jobs: int, *, slower_ms: float = 0) -> bare.
 
 
 def _limit(taken: Sequence[bare.Replayed]) -> Limit:
-    return Limit(bare.NAME, median(one.steps_per_s for one in taken))
+    return Limit(bare.NAME, tuple(one.steps_per_s for one in taken))
 
 
 def _slower_limit(taken: Sequence[bare.Replayed]) -> Limit:
-    return Limit("same statements, commits as slow", median(one.slower_steps_per_s for one in taken))
+    return Limit("same statements, commits as slow", tuple(one.slower_steps_per_s for one in taken))
 
 
 def _fsync_limit(taken: Sequence[bare.Replayed]) -> Limit:
-    return Limit("its commits", median(one.fsyncs_per_step for one in taken))
+    return Limit("its commits", tuple(one.fsyncs_per_step for one in taken))
 
 
 def _rates(runs: Sequence[Drained]) -> tuple[float, ...]:

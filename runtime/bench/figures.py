@@ -11,16 +11,23 @@ FORMAT = 2
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """What bounds a figure, taken in the same run: its name and its value in the figure's unit."""
+    """What bounds a figure, taken in the same run: its name and its values in the figure's unit, one beside each run of
+    the figure or any number for all of them."""
 
     name: str
-    value: float
+    runs: tuple[float, ...]
+
+    @property
+    def value(self) -> float:
+        """The median of its runs."""
+        return float(median(self.runs))
 
 
 class Figure(msgspec.Struct, frozen=True):
     """One line of the table. `wanted`: at least that (`at_least`) or less than that, None if nothing is.
 
-    The median is judged, or with `every_run` the worst of the runs; the share of the limit is the median's.
+    The median is judged, or with `every_run` the worst of the runs; so is the share of the limit, which each run has of
+    the limit taken beside it: a machine that drifts changes both.
     """
 
     bench: str
@@ -39,9 +46,18 @@ class Figure(msgspec.Struct, frozen=True):
         return float(median(self.runs))
 
     @property
+    def shares(self) -> tuple[float, ...]:
+        """Each run as a share of the limit beside it, or of the limit's median where there is not one for each."""
+        if self.limit is None or not all(self.limit.runs):
+            return ()
+        paired = len(self.limit.runs) == len(self.runs)
+        beside = self.limit.runs if paired else (self.limit.value,) * len(self.runs)
+        return tuple(run / limit for run, limit in zip(self.runs, beside, strict=True))
+
+    @property
     def share(self) -> float | None:
-        """The median as a share of the limit."""
-        return self.median / self.limit.value if self.limit is not None and self.limit.value else None
+        """The median of the shares."""
+        return float(median(self.shares)) if self.shares else None
 
     @property
     def met(self) -> bool | None:
@@ -83,8 +99,9 @@ def as_data(figure: Figure) -> dict[str, Any]:
         "min": min(figure.runs),
         "max": max(figure.runs),
         "runs": list(figure.runs),
-        "limit": None if figure.limit is None else {"name": figure.limit.name, "value": figure.limit.value},
+        "limit": None if figure.limit is None else _limit_as_data(figure.limit),
         "share_of_limit": figure.share,
+        "shares_of_limit": list(figure.shares),
         "wanted": {
             "least": figure.wanted if figure.at_least else None,
             "below": None if figure.at_least else figure.wanted,
@@ -93,6 +110,10 @@ def as_data(figure: Figure) -> dict[str, Any]:
         },
         "met": figure.met,
     }
+
+
+def _limit_as_data(limit: Limit) -> dict[str, Any]:
+    return {"name": limit.name, "value": limit.value, "runs": list(limit.runs)}
 
 
 def wish(figure: Figure) -> str:

@@ -23,11 +23,13 @@ CONCURRENCY = 32
 
 
 class Lab:
-    """`folder`: where the files go; `runs`: how often each figure is taken; `quick`: a tenth of the work."""
+    """`folder`: where the files go; `runs`: how often each figure is taken, `often` one that takes a second or two;
+    `quick`: a tenth of the work."""
 
-    def __init__(self, folder: Path, *, runs: int, quick: bool) -> None:
+    def __init__(self, folder: Path, *, runs: int, quick: bool, often: int | None = None) -> None:
         self.folder = folder
         self.runs = runs
+        self.often = often or runs
         self.quick = quick
         self._numbers = itertools.count(1)
 

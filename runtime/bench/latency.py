@@ -22,7 +22,7 @@ PAUSE_S = 0.3
 async def latency(lab: Lab) -> list[Figure]:
     """50 jobs a second for ten seconds, the worker in the same process and in another one."""
     count = lab.amount(RATE_PER_S * SECONDS)
-    limit = Limit("one fsync, p50", percentile(fsync_ms(lab.folder), 0.5))
+    limit = Limit("one fsync, p50", (percentile(fsync_ms(lab.folder), 0.5),))
     figures = []
     for title, elsewhere, p50, p99 in (("same process", False, 3, 12), ("another process", True, 15, 40)):
         rounds = [await _round(lab, count, elsewhere=elsewhere) for _ in range(1 if lab.quick else min(lab.runs, 3))]

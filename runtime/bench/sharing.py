@@ -12,29 +12,31 @@ from runtime.bench.lab import Lab, replayed
 from runtime.bench.rows import READY
 
 COUNTS = (1, 2, 4, 8)
-EVEN = Limit("an even share", 1.0)
+EVEN = Limit("an even share", (1.0,))
 
 
 async def processes(lab: Lab) -> list[Figure]:
-    """20,000 one-step jobs shared by several processes that begin together."""
+    """20,000 one-step jobs shared by several processes that begin together; in each run every number of processes."""
     jobs = lab.amount(20_000)
+    longest = Limit("one fsync, the longest of 200", (max(ground.fsync_ms(lab.folder)),))
+    rounds: dict[int, list[list[Went]]] = {count: [] for count in (COUNTS[:3] if lab.quick else COUNTS)}
+    plain = []
+    for _ in range(lab.runs):
+        plain.append(await _bare(lab, jobs))
+        for count, mine in rounds.items():
+            mine.append(await _round(lab, count, jobs))
+    totals = {count: tuple(jobs / _seconds(went) for went in mine) for count, mine in rounds.items()}
+    alone = Limit("the total at 1 process", totals[1])
     figures: list[Figure] = []
-    alone: Limit | None = None
-    longest = Limit("one fsync, the longest of 200", max(ground.fsync_ms(lab.folder)))
-    for count in COUNTS[:3] if lab.quick else COUNTS:
-        rounds = [await _round(lab, count, jobs) for _ in range(lab.runs)]
+    for count, mine in rounds.items():
         title = f"{count} process{'es' if count > 1 else ''}"
-        totals = tuple(jobs / _seconds(went) for went in rounds)
+        limit = alone if count > 1 else Limit(bare.NAME, tuple(plain))
         wanted = 0.8 if count == 4 else None
-        limit = alone or Limit(bare.NAME, await _bare(lab, jobs))
-        total = Figure("processes", f"{title}: total", "jobs/s", totals, limit, share_wanted=wanted)
-        figures.append(total)
-        if alone is None:
-            alone = Limit("the total at 1 process", total.median)
-        else:
-            shares = tuple(min(_counts(went)) / max(_counts(went)) for went in rounds)
+        figures.append(Figure("processes", f"{title}: total", "jobs/s", totals[count], limit, share_wanted=wanted))
+        if count > 1:
+            shares = tuple(min(_counts(went)) / max(_counts(went)) for went in mine)
             figures.append(Figure("processes", f"{title}: smallest share of the largest", "", shares, EVEN, 0.7))
-        waits = tuple(max(one.longest_wait_ms for one in went) for went in rounds)
+        waits = tuple(max(one.longest_wait_ms for one in went) for went in mine)
         name = f"{title}: longest wait for a turn"
         figures.append(Figure("processes", name, "ms", waits, longest, 100, at_least=False, every_run=True))
     return figures

@@ -53,8 +53,8 @@ def bench(
     plot
         Also draw them into this file, SVG or PNG by its name (needs the extra `charts`).
     runs
-        How often each figure is taken; the median, the least and the most are shown. Default: 3, for quick 1;
-        latency is taken 3 times at most, size once.
+        How often each figure is taken; the median, the least and the most are shown. Default: 3, for admit, drain and
+        steps 9, for quick 1; latency is taken 3 times at most.
     folder
         Where the database files go. Default: a new temporary folder. Everything is removed afterwards.
     """
@@ -77,7 +77,8 @@ def bench(
     err = Console(stderr=True, highlight=False)
     out = Console(highlight=False, width=None if Console().is_terminal else 160)
     with tempfile.TemporaryDirectory(prefix="keepstep-bench-", dir=folder) as place:
-        lab = Lab(Path(place), runs=runs or (1 if quick else 3), quick=quick)
+        few, often = (1, 1) if quick else (3, 9)
+        lab = Lab(Path(place), runs=runs or few, often=runs or often, quick=quick)
         machine = ground.machine(lab.folder)
         page.heading(machine, err if output == "json" else out)
         figures = loop.run(_measure, which or ("all",), lab, err)

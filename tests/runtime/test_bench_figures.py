@@ -20,10 +20,18 @@ def test_less_than_a_bound_is_wanted_and_a_bound_can_hold_for_every_run() -> Non
 
 
 def test_a_share_of_the_limit_can_be_wanted_too() -> None:
-    figure = Figure("b", "n", "jobs/s", (40.0, 60.0, 50.0), Limit("bare", 100.0), wanted=10.0, share_wanted=0.5)
+    figure = Figure("b", "n", "jobs/s", (40.0, 60.0, 50.0), Limit("bare", (100.0,)), wanted=10.0, share_wanted=0.5)
     assert (figure.share, figure.met) == (0.5, True)
     assert wish(figure) == "≥ 10.0, ≥ 0.5 × limit"
-    assert Figure("b", "n", "", (49.0,), Limit("bare", 100.0), share_wanted=0.5).met is False
+    assert Figure("b", "n", "", (49.0,), Limit("bare", (100.0,)), share_wanted=0.5).met is False
+
+
+def test_each_run_has_its_share_of_the_limit_beside_it() -> None:
+    drifting = Figure("b", "n", "jobs/s", (60.0, 30.0, 20.0), Limit("bare", (100.0, 50.0, 50.0)), share_wanted=0.6)
+    assert (drifting.shares, drifting.share, drifting.met) == ((0.6, 0.6, 0.4), 0.6, True)
+    once = Figure("b", "n", "jobs/s", (60.0, 30.0, 20.0), Limit("bare", (100.0, 50.0)))
+    assert once.shares == (0.8, 0.4, 20 / 75)
+    assert Figure("b", "n", "", (1.0,), Limit("nothing", (0.0,))).share is None
 
 
 def test_percentiles_by_the_nearest_rank() -> None:
@@ -37,7 +45,7 @@ def test_values_are_shown_in_three_figures(value: float, text: str) -> None:
 
 
 def test_a_report_holds_median_least_and_most() -> None:
-    figure = Figure("drain", "jobs done", "jobs/s", (3.0, 1.0, 2.0), Limit("bare", 4.0))
+    figure = Figure("drain", "jobs done", "jobs/s", (3.0, 1.0, 2.0), Limit("bare", (4.0,)))
     data = as_data(figure)
     assert [data[name] for name in ("median", "min", "max", "share_of_limit")] == [2.0, 1.0, 3.0, 0.5]
     assert data["wanted"] == {"least": None, "below": None, "in_every_run": False, "share_of_limit": None}
