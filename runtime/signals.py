@@ -1,4 +1,5 @@
-"""TERM and INT ask a pool to stop. They are noted even while a handler blocks the event loop."""
+"""TERM and INT ask a pool to stop. They are noted even while a handler blocks the event loop. What runs no pool is
+interrupted by TERM and HUP as it is by INT."""
 
 import signal
 import threading
@@ -11,6 +12,7 @@ from runtime.bell import Bell
 from runtime.stopping import Stop
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
+LESSER = tuple(number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None)
 
 
 @contextmanager
@@ -30,6 +32,29 @@ def signals_ask(stop: Stop, bell: Bell, noted: Callable[[], None]) -> Iterator[N
         bell.call(noted)
 
     before: dict[signal.Signals, Any] = {number: signal.signal(number, note) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+@contextmanager
+def signals_interrupt() -> Iterator[None]:
+    """While this is entered, TERM and HUP do what INT does, so that what was begun is also undone; one that is ignored
+    stays so. Outside the main thread nothing is done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, frame: FrameType | None) -> None:
+        handler = signal.getsignal(signal.SIGINT)
+        if not callable(handler):  # a shell has what it starts in the background ignore INT
+            raise KeyboardInterrupt
+        handler(signal.SIGINT, frame)
+
+    heeded = [number for number in LESSER if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt) for number in heeded}
     try:
         yield
     finally:

@@ -2,8 +2,8 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -14,11 +14,14 @@ PATIENCE_S = 120
 
 
 class Child:
-    """One child process, which has said READY."""
+    """One child process, which says READY when it is."""
 
     def __init__(self, app: str, path: Path, action: str) -> None:
         command = [sys.executable, "-m", "runtime.bench.child", app, str(path), action]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        # in a process group of its own: what a terminal interrupts is the bench, which then ends its children
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, process_group=0
+        )
 
     def wait_ready(self) -> None:
         """Wait for READY."""
@@ -50,15 +53,33 @@ class Child:
             self.process.stdout.close()
 
 
+def wait_ready(children: Sequence[Child]) -> None:
+    """Wait until each is ready."""
+    for child in children:
+        child.wait_ready()
+
+
+def drain_together(children: Sequence[Child]) -> list[Went]:
+    """Have all begin to drain once each is ready; how they went."""
+    wait_ready(children)
+    for child in children:
+        child.go()
+    return [child.went() for child in children]
+
+
 @contextmanager
 def started(count: int, app: str, path: Path, action: str) -> Iterator[list[Child]]:
-    """`count` children, all ready; all ended afterwards."""
-    with ExitStack() as stack:
-        children = []
+    """`count` children, which are not ready yet; all ended afterwards, at once if something went wrong."""
+    children: list[Child] = []
+    try:
         for _ in range(count):
-            child = Child(app, path, action)
-            stack.callback(child.end)
-            children.append(child)
-        for child in children:
-            child.wait_ready()
+            children.append(Child(app, path, action))
         yield children
+    except BaseException:
+        # before their file goes: they would complain
+        for child in children:
+            child.process.kill()
+        raise
+    finally:
+        for child in children:
+            child.end()

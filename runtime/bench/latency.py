@@ -2,12 +2,11 @@
 
 import time
 from contextlib import ExitStack
-from pathlib import Path
 
 import anyio
 
 from runtime.bench import apps
-from runtime.bench.children import started
+from runtime.bench.children import started, wait_ready
 from runtime.bench.figures import Figure, Limit, percentile
 from runtime.bench.ground import fsync_ms
 from runtime.bench.lab import CONCURRENCY, Lab
@@ -39,7 +38,8 @@ async def _round(lab: Lab, count: int, *, elsewhere: bool) -> list[float]:
             with ExitStack() as stack:
                 async with anyio.create_task_group() as group:
                     if elsewhere:
-                        await anyio.to_thread.run_sync(_start, stack, path)
+                        children = stack.enter_context(started(1, "stamped", path, "serve"))
+                        await anyio.to_thread.run_sync(wait_ready, children)
                     else:
                         group.start_soon(_work, store)
                     await anyio.sleep(PAUSE_S)
@@ -54,10 +54,6 @@ async def _round(lab: Lab, count: int, *, elsewhere: bool) -> list[float]:
 
 async def _work(store: Store) -> None:
     await run(apps.stamped, store, concurrency=CONCURRENCY)
-
-
-def _start(stack: ExitStack, path: Path) -> None:
-    stack.enter_context(started(1, "stamped", path, "serve"))
 
 
 async def _submit(store: Store, count: int) -> dict[str, int]:

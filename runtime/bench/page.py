@@ -11,11 +11,17 @@ from runtime.bench.figures import Figure, shown, wish
 
 # from this ratio on a chart is logarithmic: the smallest bar would not be seen
 WIDE = 20
+# a table of fewer columns would break its words
+ROOMY_COLUMNS = 140
 MARKS = {True: "[green]yes[/green]", False: "[red]no[/red]", None: ""}
 
 
 def table(figures: Sequence[Figure], console: Console) -> None:
-    """One line a figure: median, least and most of its runs, its limit and the share of it, what is wanted."""
+    """One line a figure: median, least and most of its runs, its limit and the share of it, what is wanted; three short
+    ones where the terminal is too narrow for that."""
+    if console.width < ROOMY_COLUMNS:
+        _paragraphs(figures, console)
+        return
     page = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("bench", "what"):
         page.add_column(title, overflow="fold")
@@ -28,7 +34,6 @@ def table(figures: Sequence[Figure], console: Console) -> None:
     page.add_column("met", no_wrap=True)
     last = ""
     for figure in figures:
-        limit = f"{shown(figure.limit.value)} {figure.limit.name}" if figure.limit is not None else ""
         page.add_row(
             figure.bench if figure.bench != last else "",
             figure.name,
@@ -36,13 +41,29 @@ def table(figures: Sequence[Figure], console: Console) -> None:
             shown(min(figure.runs)),
             shown(max(figure.runs)),
             figure.unit,
-            limit,
+            _limit(figure),
             f"{figure.share:.2f}" if figure.share is not None else "",
             wish(figure),
             MARKS[figure.met],
         )
         last = figure.bench
     console.print(page)
+
+
+def _limit(figure: Figure) -> str:
+    return f"{shown(figure.limit.value)} {figure.limit.name}" if figure.limit is not None else ""
+
+
+def _paragraphs(figures: Sequence[Figure], console: Console) -> None:
+    for figure in figures:
+        mark = f" [dim]met:[/dim] {MARKS[figure.met]}" if figure.met is not None else ""
+        console.print(f"[bold]{figure.bench}[/bold] {figure.name}{mark}", highlight=False)
+        spread = f"median {shown(figure.median)}, {shown(min(figure.runs))} to {shown(max(figure.runs))}"
+        console.print(f"  {spread} {figure.unit}".rstrip(), highlight=False)
+        share = f"{figure.share:.2f} × " if figure.share is not None else "limit: "
+        wanted = f"wanted: {wish(figure)}" if wish(figure) else ""
+        parts = [part for part in (figure.limit is not None and share + _limit(figure), wanted) if part]
+        console.print(f"  [dim]{'; '.join(parts)}[/dim]", highlight=False)
 
 
 def heading(machine: Mapping[str, Any], console: Console) -> None:
@@ -53,6 +74,7 @@ def heading(machine: Mapping[str, Any], console: Console) -> None:
         f"one fsync takes {fsync['p50']:.2f} ms (p99 {fsync['p99']:.2f}), plain sqlite3 commits "
         f"{machine['one_row_commits_per_s']:,.0f} rows/s one by one",
         highlight=False,
+        soft_wrap=True,
     )
 
 

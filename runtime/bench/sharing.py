@@ -1,12 +1,10 @@
 """processes: 1, 2, 4 and 8 processes on one file: the total, the shares, the longest wait for a turn."""
 
-from pathlib import Path
-
 import anyio
 
 from runtime.bench import apps, bare, ground
 from runtime.bench.child import Went
-from runtime.bench.children import started
+from runtime.bench.children import drain_together, started
 from runtime.bench.figures import Figure, Limit
 from runtime.bench.lab import Lab, replayed
 from runtime.bench.rows import READY
@@ -49,14 +47,8 @@ async def _bare(lab: Lab, jobs: int) -> float:
 
 async def _round(lab: Lab, count: int, jobs: int) -> list[Went]:
     async with lab.filled((apps.ONE, READY, jobs)) as path:
-        return await anyio.to_thread.run_sync(_drain_together, count, path)
-
-
-def _drain_together(count: int, path: Path) -> list[Went]:
-    with started(count, "one", path, "drain") as children:
-        for child in children:
-            child.go()
-        return [child.went() for child in children]
+        with started(count, "one", path, "drain") as children:
+            return await anyio.to_thread.run_sync(drain_together, children)
 
 
 def _seconds(went: list[Went]) -> float:

@@ -59,7 +59,9 @@ class Watched(Store):
 
 
 class Counted(Raw):
-    """A connection that counts its fsyncs. In WAL mode with `synchronous=FULL` a commit makes one, a checkpoint two.
+    """A connection that counts its fsyncs. In WAL mode with `synchronous=FULL` a commit makes one, a checkpoint two;
+    not counted is one more for each time that the log begins anew, and what the pool's keeper writes on a connection of
+    its own: 4 of 166 in a drain of 5,000 jobs, 12 of 652 in one of 20,000.
 
     Counted where the engine asks for them: a trace of SQLite's is called for each row of a batch with the whole text
     of its statement, and takes a fifth of what a drain takes.

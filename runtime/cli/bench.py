@@ -1,13 +1,14 @@
 """`bench`: measure on this machine, each figure beside the limit taken in the same run."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from runtime.cli.exits import Stop
+from runtime.cli.exits import Exit, Stop
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,11 +30,13 @@ def bench(
     """Measure on this machine, figures beside limits taken in the same run.
 
     Every answer waits for its commit and `synchronous=FULL` holds throughout, so the disk under `--folder` is what is
-    measured. All of it takes some minutes. `quick` runs each bench once with about a tenth of the work and leaves the
-    largest parts out: it shows that they run; its figures say little and are not judged.
+    measured. All of it takes some minutes. `quick` runs each bench, or those that are named with it, once with about a
+    tenth of the work and leaves the largest parts out: it shows that they run; its figures say little and are not
+    judged.
 
     ```
     bench drain steps                       5,000 one-step jobs; 1,000 jobs of five steps
+    bench quick drain                       does it run here?
     bench admit --runs 5                    each figure 5 times
     bench all --folder . --save here.json   everything, on this folder's disk
     bench processes --plot shares.svg       1 to 8 processes on one file
@@ -45,7 +48,8 @@ def bench(
     Parameters
     ----------
     which
-        all (the default), quick, or some of admit, drain, steps, latency, backlog, processes, idle, size.
+        all (the default), quick, or some of admit, drain, steps, latency, backlog, processes, idle, size, also with
+        quick.
     output
         What stdout carries: text or json.
     save
@@ -58,13 +62,13 @@ def bench(
     folder
         Where the database files go. Default: a new temporary folder. Everything is removed afterwards.
     """
-    import msgspec
     from rich.console import Console
 
     from runtime import loop
     from runtime.bench import ground, page
     from runtime.bench.figures import report
     from runtime.bench.lab import Lab
+    from runtime.signals import signals_interrupt
 
     if runs is not None and runs < 1:
         raise Stop(f"--runs {runs}: at least 1 is expected")
@@ -76,22 +80,21 @@ def bench(
     quick = "quick" in which
     err = Console(stderr=True, highlight=False)
     out = Console(highlight=False, width=None if Console().is_terminal else 160)
-    with tempfile.TemporaryDirectory(prefix="keepstep-bench-", dir=folder) as place:
-        few, often = (1, 1) if quick else (3, 9)
-        lab = Lab(Path(place), runs=runs or few, often=runs or often, quick=quick)
+    few, often = (1, 1) if quick else (3, 9)
+    with signals_interrupt(), _room(folder) as place:
+        lab = Lab(place, runs=runs or few, often=runs or often, quick=quick)
         machine = ground.machine(lab.folder)
         page.heading(machine, err if output == "json" else out)
         figures = loop.run(_measure, which or ("all",), lab, err)
-    document = msgspec.json.format(msgspec.json.encode(report(figures, machine)), indent=2)
+    document = _document(report(figures, machine))
     # the files first: whoever reads stdout may go away before its end
-    if save is not None:
-        _write(save, document)
-    if plot is not None:
-        page.plot(figures, plot)
+    unwritten = _keep(document, figures, save, plot)
     if output == "json":
-        print(document.decode())
+        print(document)
     else:
         page.table(figures, out)
+    if unwritten is not None:
+        raise unwritten
     return 0
 
 
@@ -107,16 +110,59 @@ async def _measure(which: Sequence[Which], lab: "Lab", err: "Console") -> "list[
 
 
 def _check_places(save: Path | None, plot: Path | None, folder: Path | None) -> None:
-    """Before minutes are spent: where the results are to go must be there."""
+    """Before minutes are spent: where the results are to go must be there, and must take them."""
     for option, file in (("--save", save), ("--plot", plot)):
-        if file is not None and (file.is_dir() or not file.parent.is_dir()):
-            raise Stop(f"{option} {file}: a file in a folder that exists is expected")
+        if file is not None:
+            _check_file(option, file)
+    if save is not None and plot is not None and save.resolve() == plot.resolve():
+        raise Stop(f"--save and --plot name the same file, {save}: two are expected")
     if folder is not None and not folder.is_dir():
         raise Stop(f"--folder {folder}: a folder that exists is expected; make it first")
 
 
-def _write(path: Path, document: bytes) -> None:
-    path.write_bytes(document + b"\n")
+def _check_file(option: str, file: Path) -> None:
+    """What is there stays as it is, and what is not is not left behind."""
+    try:
+        if file.is_dir() or not file.parent.is_dir():
+            raise Stop(f"{option} {file}: a file in a folder that exists is expected")
+        known = file.exists()
+        file.open("ab").close()
+        if not known:
+            file.unlink()
+    except OSError as error:
+        raise Stop(f"{option} {file}: cannot be written ({error.strerror}); name another file") from None
+
+
+@contextmanager
+def _room(folder: Path | None) -> Iterator[Path]:
+    """A new folder for the database files, removed afterwards."""
+    try:
+        place = tempfile.TemporaryDirectory(prefix="keepstep-bench-", dir=folder)
+    except OSError as error:
+        where = folder or tempfile.gettempdir()
+        raise Stop(f"--folder {where}: no folder can be made in it ({error.strerror}); name another") from None
+    with place as path:
+        yield Path(path)
+
+
+def _document(found: dict[str, Any]) -> str:
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(found), indent=2).decode()
+
+
+def _keep(document: str, figures: "Sequence[Figure]", save: Path | None, plot: Path | None) -> Stop | None:
+    """Write the files that were asked for; what is to be said once the figures are shown if one could not be."""
+    from runtime.bench import page
+
+    try:
+        if save is not None:
+            save.write_text(document + "\n", encoding="utf-8")
+        if plot is not None:
+            page.plot(figures, plot)
+    except OSError as error:
+        return Stop(f"{error.filename}: could not be written ({error.strerror}); the figures are shown", Exit.FAULT)
+    return None
 
 
 def _need_charts() -> None:

@@ -63,16 +63,6 @@ def test_an_option_that_does_not_exist_is_named(empty: Cli) -> None:
     assert "--wach" in ran.err
 
 
-@pytest.mark.parametrize(("option", "place"), [("--save", "none/x.json"), ("--save", "."), ("--folder", "none")])
-def test_a_bench_whose_results_have_no_place_is_refused_before_it_measures(
-    empty: Cli, tmp_path: Path, option: str, place: str
-) -> None:
-    ran = empty.bare("bench", "all", option, str(tmp_path / place))
-    assert ran.code == 2
-    assert f"{option} {tmp_path / place}: a f" in ran.err
-    assert "that exists is expected" in ran.err
-
-
 def test_a_flag_has_a_twin_in_the_environment(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RUNTIME_DB", str(cli.db))
     monkeypatch.setenv("RUNTIME_OUTPUT", "json")

@@ -6,8 +6,7 @@ import anyio
 import pytest
 
 from runtime.bench import apps
-from runtime.bench.child import Went
-from runtime.bench.children import started
+from runtime.bench.children import drain_together, started
 from runtime.protocol.records import Admission, Answer
 from runtime.store.store import Store
 from tests.crash.invariants import check
@@ -35,19 +34,12 @@ async def queue(path: Path) -> None:
             assert all(isinstance(answer, Answer) for answer in answers)
 
 
-def drain_together(path: Path) -> list[Went]:
-    """Four processes, all ready, then told to begin at once."""
-    with started(PROCESSES, "ticketed", path, "drain") as children:
-        for child in children:
-            child.go()
-        return [child.went() for child in children]
-
-
 @pytest.mark.timeout(120)
 async def test_ten_thousand_jobs_in_a_thousand_flows_on_four_processes(tmp_path: Path) -> None:
     path = tmp_path / "queue.db"
     await queue(path)
-    went = await anyio.to_thread.run_sync(drain_together, path)
+    with started(PROCESSES, "ticketed", path, "drain") as children:
+        went = await anyio.to_thread.run_sync(drain_together, children)
 
     assert check(path) == []
     async with await Store.open(path, create=False) as store:

@@ -1,0 +1,130 @@
+"""The bench as a command: where its results go, what a narrow terminal shows, and what an interrupt leaves behind."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from runtime.bench import page, run
+from runtime.bench.figures import Figure, Limit
+from runtime.bench.lab import Lab
+from tests.runtime.cli import Cli
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+
+
+@pytest.mark.parametrize(("option", "place"), [("--save", "none/x.json"), ("--save", "."), ("--folder", "none")])
+def test_a_bench_whose_results_have_no_place_is_refused_before_it_measures(
+    empty: Cli, tmp_path: Path, option: str, place: str
+) -> None:
+    ran = empty.bare("bench", "all", option, str(tmp_path / place))
+    assert ran.code == 2
+    assert f"{option} {tmp_path / place}: a f" in ran.err
+    assert "that exists is expected" in ran.err
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_it_measures(empty: Cli, tmp_path: Path) -> None:
+    (tmp_path / "x.json").symlink_to(tmp_path / "none" / "x.json")
+    for name in ("x.json", "x" * 300):
+        ran = empty.bare("bench", "all", "--save", str(tmp_path / name))
+        assert ran.code == 2
+        assert f"--save {tmp_path / name}: cannot be written" in ran.err
+
+
+def test_one_file_for_two_results_is_refused(empty: Cli, tmp_path: Path) -> None:
+    ran = empty.bare("bench", "all", "--save", str(tmp_path / "x.svg"), "--plot", str(tmp_path / "x.svg"))
+    assert (ran.code, list(tmp_path.iterdir())) == (2, [])
+
+
+def test_a_file_that_was_there_stays_as_it_is_when_nothing_is_measured(empty: Cli, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("earlier")
+    ran = empty.bare("bench", "all", "--save", str(tmp_path / "x.json"), "--folder", str(tmp_path / "none"))
+    assert (ran.code, (tmp_path / "x.json").read_text()) == (2, "earlier")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file that opens and cannot be filled")
+def test_figures_whose_file_could_not_be_written_are_shown(empty: Cli) -> None:
+    ran = empty.bare("bench", "quick", "size", "--save", "/dev/full")
+    assert ran.code == 1
+    assert "bytes a finished job" in ran.out
+    assert "could not be written" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("wanted", "taken"),
+    [
+        (["quick", "size"], ["size"]),
+        (["size", "admit"], ["admit", "size"]),
+        (["quick"], list(run.BENCHES)),
+        (["all", "size"], list(run.BENCHES)),
+    ],
+)
+async def test_quick_is_all_of_them_or_those_that_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: list[run.Which], taken: list[str]
+) -> None:
+    async def nothing(lab: Lab) -> list[Figure]:
+        return []
+
+    for name in run.BENCHES:
+        monkeypatch.setitem(run.BENCHES, name, nothing)
+    ran = [name async for name, _ in run.run(wanted, Lab(tmp_path, runs=1, quick=True))]
+    assert ran == taken
+
+
+def test_a_narrow_terminal_breaks_no_word(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "4 processes: smallest share of the largest"
+    figure = Figure("processes", name, "jobs/s", (3.0, 1.0, 2.0), Limit("an even share", (4.0,)), 2.5)
+    page.table([figure], Console(width=80))
+    narrow = capsys.readouterr().out
+    assert f"processes {name} met: no" in narrow
+    assert "median 2.00, 1.00 to 3.00 jobs/s" in narrow
+    assert "0.50 × 4.00 an even share; wanted: ≥ 2.50" in narrow
+    page.table([figure], Console(width=160))
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def children(of: int) -> Iterator[int]:
+    """The processes that one has started and that are still there."""
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = status.read_text().rpartition(")")[2].split()[1]
+        except OSError:
+            continue
+        if int(parent) == of:
+            yield int(status.parent.name)
+
+
+def started(*words: str) -> tuple["subprocess.Popen[str]", list[int]]:
+    """A bench in a session of its own, once it has started processes; those."""
+    # a shell that put this run into the background had it ignore interrupts, and a child inherits that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    bench = subprocess.Popen(
+        [sys.executable, "-m", "runtime", "bench", *words], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while not (found := list(children(bench.pid))):
+        assert bench.poll() is None
+    return bench, found
+
+
+@on_linux
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_bench_that_is_told_to_end_leaves_no_process_and_no_file(tmp_path: Path, number: signal.Signals) -> None:
+    bench, others = started("idle", "--folder", str(tmp_path))
+    bench.send_signal(number)
+    _, said = bench.communicate()
+    assert (bench.returncode, said) == (130, "interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+    assert not [pid for pid in others if Path(f"/proc/{pid}").exists()]
+
+
+@on_linux
+def test_an_interrupt_from_the_terminal_is_the_benchs_and_not_its_childrens(tmp_path: Path) -> None:
+    bench, _ = started("quick", "processes", "--folder", str(tmp_path))
+    os.killpg(bench.pid, signal.SIGINT)
+    _, said = bench.communicate()
+    assert (bench.returncode, said) == (130, "interrupted\n")
