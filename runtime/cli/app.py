@@ -10,7 +10,7 @@ from cyclopts import App, Group
 from cyclopts.config import Env
 from cyclopts.exceptions import CycloptsError, MissingArgumentError, UnknownCommandError
 
-from runtime.cli.exits import Exit, code_of, foreseeable, line_of, nobody_reads
+from runtime.cli.exits import Exit, code_of, foreseeable, is_unprinted, line_of, nobody_reads
 
 HELP = """keepstep: jobs that are kept, step by step, in one SQLite file.
 
@@ -77,9 +77,7 @@ def build(chosen: str | None = None) -> App:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code. A foreseeable fault is one line on stderr, never a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    _prepare_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     if broken := [word for word in given if not _is_text(word)]:
         _say(f"{broken[0]!r} is not UTF-8 text: no argument may be anything else")
@@ -99,8 +97,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return Exit.INTERRUPTED
     except (Exception, BaseExceptionGroup) as error:
-        if nobody_reads(error):
+        if is_unprinted(error):
+            # what is still buffered would fail once more at the end
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if not nobody_reads(error):
+                _say(f"what was to be printed could not be written ({error}): give stdout another place")
             return Exit.FAULT
         cause = foreseeable(error)
         if cause is None:
@@ -108,6 +109,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(line_of(cause))
         return code_of(cause)
     return int(result) if isinstance(result, int) else Exit.OK
+
+
+def _prepare_streams() -> None:
+    """What cannot be encoded is escaped; a stream that was closed before the start takes what it is given."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  for as long as it runs
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _is_text(word: str) -> bool:

@@ -180,3 +180,19 @@ def test_a_closed_pipe_is_no_traceback(cli: Cli) -> None:
     command = f"'{sys.executable}' -m runtime jobs list --help | true"
     ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk without room")
+@pytest.mark.parametrize("words", [["demo", "list"], ["--help"], ["--version"]])
+def test_what_a_full_disk_does_not_take_is_a_line_and_exit_code_1(words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run([sys.executable, "-m", "runtime", *words], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("error: what was to be printed could not be written")
+    assert len(ran.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", [["demo", "list"], ["--help"], ["nothing"]])
+def test_a_command_without_stdout_and_stderr_runs(words: list[str]) -> None:
+    shell = ["sh", "-c", 'exec "$0" -m runtime "$@" >&- 2>&-', sys.executable, *words]
+    assert subprocess.run(shell).returncode == (2 if words == ["nothing"] else 0)
