@@ -155,13 +155,15 @@ def _keep(document: str, figures: "Sequence[Figure]", save: Path | None, plot: P
     """Write the files that were asked for; what is to be said once the figures are shown if one could not be."""
     from runtime.bench import page
 
+    file = save
     try:
         if save is not None:
             save.write_text(document + "\n", encoding="utf-8")
+        file = plot
         if plot is not None:
             page.plot(figures, plot)
     except OSError as error:
-        return Stop(f"{error.filename}: could not be written ({error.strerror}); the figures are shown", Exit.FAULT)
+        return Stop(f"{file}: could not be written ({error.strerror}); the figures are shown", Exit.FAULT)
     return None
 
 

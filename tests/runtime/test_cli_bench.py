@@ -52,7 +52,7 @@ def test_figures_whose_file_could_not_be_written_are_shown(empty: Cli) -> None:
     ran = empty.bare("bench", "quick", "size", "--save", "/dev/full")
     assert ran.code == 1
     assert "bytes a finished job" in ran.out
-    assert "could not be written" in ran.err
+    assert "/dev/full: could not be written" in ran.err
 
 
 @pytest.mark.parametrize(
