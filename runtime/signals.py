@@ -41,13 +41,18 @@ def signals_ask(stop: Stop, bell: Bell, noted: Callable[[], None]) -> Iterator[N
 
 @contextmanager
 def signals_interrupt() -> Iterator[None]:
-    """While this is entered, TERM and HUP do what INT does, so that what was begun is also undone; one that is ignored
-    stays so. Outside the main thread nothing is done."""
+    """While this is entered, the first TERM or HUP does what INT does, so that what was begun is also undone; further
+    ones, which would disturb that, do nothing. One that is ignored stays so. Outside the main thread nothing is done.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    asked: list[int] = []
 
-    def interrupt(_number: int, frame: FrameType | None) -> None:
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        asked.append(number)
+        if len(asked) > 1:
+            return
         handler = signal.getsignal(signal.SIGINT)
         if not callable(handler):  # a shell has what it starts in the background ignore INT
             raise KeyboardInterrupt

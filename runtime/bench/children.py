@@ -76,7 +76,7 @@ def started(count: int, app: str, path: Path, action: str) -> Iterator[list[Chil
             children.append(Child(app, path, action))
         yield children
     except BaseException:
-        # before their file goes: they would complain
+        # what they still do is for nobody
         for child in children:
             child.process.kill()
         raise

@@ -26,8 +26,8 @@ class Limit(msgspec.Struct, frozen=True):
 class Figure(msgspec.Struct, frozen=True):
     """One line of the table. `wanted`: at least that (`at_least`) or less than that, None if nothing is.
 
-    The median is judged, or with `every_run` the worst of the runs; so is the share of the limit, which each run has of
-    the limit taken beside it: a machine that drifts changes both.
+    The median is judged, or with `every_run` the worst of the runs. The share of the limit is the median of what each
+    run has of the limit taken beside it: a machine that drifts changes both.
     """
 
     bench: str

@@ -63,7 +63,8 @@ def _paragraphs(figures: Sequence[Figure], console: Console) -> None:
         share = f"{figure.share:.2f} × " if figure.share is not None else "limit: "
         wanted = f"wanted: {wish(figure)}" if wish(figure) else ""
         parts = [part for part in (figure.limit is not None and share + _limit(figure), wanted) if part]
-        console.print(f"  [dim]{'; '.join(parts)}[/dim]", highlight=False)
+        if parts:
+            console.print(f"  [dim]{'; '.join(parts)}[/dim]", highlight=False)
 
 
 def heading(machine: Mapping[str, Any], console: Console) -> None:

@@ -1,10 +1,11 @@
 """idle and size: what a process costs that has nothing to do, and what a finished job takes on the disk."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,12 +23,12 @@ SIZED_START = f"{BARE_START}; print(open('/proc/self/statm').read())"
 BARE = "a bare interpreter with sqlite3 and asyncio"
 # an idle process says every second that it lives
 BARE_LIFE = """
-import asyncio, sqlite3, sys
+import asyncio, select, sqlite3, sys
 raw = sqlite3.connect(sys.argv[1], isolation_level=None)
 for statement in ("pragma journal_mode = wal", "pragma synchronous = full", "create table life (at integer)"):
     raw.execute(statement)
 async def live():
-    while True:
+    while not select.select([sys.stdin], [], [], 0)[0]:
         raw.execute("insert into life values (0)")
         await asyncio.sleep(1)
 asyncio.run(live())
@@ -63,22 +64,15 @@ async def idle(lab: Lab) -> list[Figure]:
 
 async def _idle_once(path: Path, watched_s: float) -> Rested:
     begun = time.monotonic()
-    process = _start("-m", "runtime", "work", "runtime.bench.apps:stamped", "--db", str(path))
-    bare = None
-    try:
+    with _running("-m", "runtime", "work", "runtime.bench.apps:stamped", "--db", str(path)) as process:
         started_s = await _first_claim_s(path, process) - begun
-        bare = _start("-c", BARE_LIFE, f"{path}-bare")
-        await anyio.sleep(SETTLE_S)
-        before, bare_before = _cpu_s(process.pid), _cpu_s(bare.pid)
-        await anyio.sleep(watched_s)
-        after, bare_after = _cpu_s(process.pid), _cpu_s(bare.pid)
+        with _running("-c", BARE_LIFE, f"{path}-bare") as bare:
+            await anyio.sleep(SETTLE_S)
+            before, bare_before = _cpu_s(process.pid), _cpu_s(bare.pid)
+            await anyio.sleep(watched_s)
+            after, bare_after = _cpu_s(process.pid), _cpu_s(bare.pid)
         used, bare_used = (after - before) / watched_s * 100, (bare_after - bare_before) / watched_s * 100
         return Rested(started_s, used, bare_used, _size_mb(process.pid))
-    finally:
-        for one in (process, bare):
-            if one is not None:
-                one.send_signal(signal.SIGTERM)
-                await anyio.to_thread.run_sync(one.wait)
 
 
 async def _first_claim_s(path: Path, process: "subprocess.Popen[bytes]") -> float:
@@ -90,8 +84,18 @@ async def _first_claim_s(path: Path, process: "subprocess.Popen[bytes]") -> floa
     return int(rows[0][0]) / 1e6
 
 
-def _start(*arguments: str) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+@contextmanager
+def _running(*arguments: str) -> "Iterator[subprocess.Popen[bytes]]":
+    """A process of this interpreter, in a process group of its own; afterwards it is killed, for its file goes too."""
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(
+        [sys.executable, *arguments], stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, process_group=0
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def _cpu_s(pid: int) -> float:
@@ -116,12 +120,13 @@ def _resident_mb(statm: str) -> float:
 
 def _bare_start_s() -> float:
     begun = time.monotonic()
-    subprocess.run([sys.executable, "-c", BARE_START], check=True)
+    subprocess.run([sys.executable, "-c", BARE_START], check=True, process_group=0)
     return time.monotonic() - begun
 
 
 def _bare_size_mb() -> float:
-    ended = subprocess.run([sys.executable, "-c", SIZED_START], check=True, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-c", SIZED_START]
+    ended = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, process_group=0)
     return _resident_mb(ended.stdout)
 
 

@@ -1,6 +1,7 @@
 """The root command. Every command is an import string, so that `--help` starts without loading any of them."""
 
 import difflib
+import errno
 import io
 import os
 import sys
@@ -10,7 +11,7 @@ from cyclopts import App, Group
 from cyclopts.config import Env
 from cyclopts.exceptions import CycloptsError, MissingArgumentError, UnknownCommandError
 
-from runtime.cli.exits import Exit, code_of, foreseeable, is_unprinted, line_of, nobody_reads
+from runtime.cli.exits import Exit, code_of, foreseeable, line_of, nobody_reads
 
 HELP = """keepstep: jobs that are kept, step by step, in one SQLite file.
 
@@ -97,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return Exit.INTERRUPTED
     except (Exception, BaseExceptionGroup) as error:
-        if is_unprinted(error):
+        if _is_unprinted(error):
             # what is still buffered would fail once more at the end
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if not nobody_reads(error):
@@ -119,6 +120,19 @@ def _prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  for as long as it runs
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _is_unprinted(error: BaseException) -> bool:
+    """Whether it was stdout that failed: one that is full takes no further character either."""
+    if nobody_reads(error):
+        return True
+    if not isinstance(error, OSError) or error.errno != errno.ENOSPC:
+        return False
+    try:
+        os.write(sys.stdout.fileno(), b"\n")
+    except OSError:
+        return True
+    return False
 
 
 def _is_text(word: str) -> bool:

@@ -1,7 +1,10 @@
 """`bench`: measure on this machine, each figure beside the limit taken in the same run."""
 
+import errno
+import os
+import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -87,14 +90,14 @@ def bench(
         page.heading(machine, err if output == "json" else out)
         figures = loop.run(_measure, which or ("all",), lab, err)
     document = _document(report(figures, machine))
-    # the files first: whoever reads stdout may go away before its end
-    unwritten = _keep(document, figures, save, plot)
-    if output == "json":
-        print(document)
-    else:
-        page.table(figures, out)
-    if unwritten is not None:
-        raise unwritten
+    try:
+        # the files first: whoever reads stdout may go away before its end
+        _keep(document, figures, save, plot)
+    finally:
+        if output == "json":
+            print(document)
+        else:
+            page.table(figures, out)
     return 0
 
 
@@ -114,21 +117,23 @@ def _check_places(save: Path | None, plot: Path | None, folder: Path | None) -> 
     for option, file in (("--save", save), ("--plot", plot)):
         if file is not None:
             _check_file(option, file)
-    if save is not None and plot is not None and save.resolve() == plot.resolve():
+    if save is not None and plot is not None and os.path.realpath(save) == os.path.realpath(plot):
         raise Stop(f"--save and --plot name the same file, {save}: two are expected")
     if folder is not None and not folder.is_dir():
         raise Stop(f"--folder {folder}: a folder that exists is expected; make it first")
 
 
 def _check_file(option: str, file: Path) -> None:
-    """What is there stays as it is, and what is not is not left behind."""
+    """What is there stays as it is, and what is not is not left behind; a pipe or a device is taken as it is."""
     try:
         if file.is_dir() or not file.parent.is_dir():
             raise Stop(f"{option} {file}: a file in a folder that exists is expected")
-        known = file.exists()
-        file.open("ab").close()
-        if not known:
-            file.unlink()
+        target = Path(os.path.realpath(file))
+        if target.is_file():
+            target.open("ab").close()
+        elif not target.exists():
+            target.open("xb").close()
+            target.unlink()
     except OSError as error:
         raise Stop(f"{option} {file}: cannot be written ({error.strerror}); name another file") from None
 
@@ -136,13 +141,25 @@ def _check_file(option: str, file: Path) -> None:
 @contextmanager
 def _room(folder: Path | None) -> Iterator[Path]:
     """A new folder for the database files, removed afterwards."""
+    where = f"--folder {folder}" if folder is not None else "the temporary folder"
     try:
         place = tempfile.TemporaryDirectory(prefix="keepstep-bench-", dir=folder)
     except OSError as error:
-        where = folder or tempfile.gettempdir()
-        raise Stop(f"--folder {where}: no folder can be made in it ({error.strerror}); name another") from None
+        raise Stop(f"{where}: no folder can be made in it ({error.strerror}); name another with --folder") from None
     with place as path:
-        yield Path(path)
+        try:
+            yield Path(path)
+        except (OSError, sqlite3.OperationalError) as error:
+            if not _is_full(error):
+                raise
+            text = f"{where}: the disk has no room for what is measured; name another with --folder"
+            raise Stop(text, Exit.FAULT) from error
+
+
+def _is_full(error: Exception) -> bool:
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOSPC
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
 
 
 def _document(found: dict[str, Any]) -> str:
@@ -151,20 +168,23 @@ def _document(found: dict[str, Any]) -> str:
     return msgspec.json.format(msgspec.json.encode(found), indent=2).decode()
 
 
-def _keep(document: str, figures: "Sequence[Figure]", save: Path | None, plot: Path | None) -> Stop | None:
-    """Write the files that were asked for; what is to be said once the figures are shown if one could not be."""
+def _keep(document: str, figures: "Sequence[Figure]", save: Path | None, plot: Path | None) -> None:
+    """Write the files that were asked for; `Stop` names those that could not be written."""
     from runtime.bench import page
 
-    file = save
-    try:
-        if save is not None:
-            save.write_text(document + "\n", encoding="utf-8")
-        file = plot
-        if plot is not None:
-            page.plot(figures, plot)
-    except OSError as error:
-        return Stop(f"{file}: could not be written ({error.strerror}); the figures are shown", Exit.FAULT)
-    return None
+    ways: list[tuple[Path | None, Callable[[Path], object]]] = [
+        (save, lambda file: file.write_text(document + "\n", encoding="utf-8")),
+        (plot, lambda file: page.plot(figures, file)),
+    ]
+    failed = []
+    for file, write in ways:
+        try:
+            if file is not None:
+                write(file)
+        except OSError as error:
+            failed.append(f"{file}: could not be written ({error.strerror})")
+    if failed:
+        raise Stop(f"{'; '.join(failed)}; the figures are shown", Exit.FAULT)
 
 
 def _need_charts() -> None:

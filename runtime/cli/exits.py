@@ -4,7 +4,6 @@
 coverage · 69 store unavailable, outcome unknown · 130 second signal · 143 hard limit.
 """
 
-import errno
 from collections.abc import Iterable
 from enum import IntEnum
 
@@ -107,14 +106,6 @@ def foreseeable(error: BaseException) -> BaseException | None:
         found = [foreseeable(inner) for inner in error.exceptions]
         return found[0] if found and all(found) else None
     return error if isinstance(error, (Stop, KeepstepError)) else None
-
-
-def is_unprinted(error: BaseException) -> bool:
-    """Whether stdout took no more: its reader has gone, or its disk is full; also from within a group."""
-    if isinstance(error, BaseExceptionGroup):
-        return all(is_unprinted(inner) for inner in error.exceptions)
-    full = isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None
-    return full or nobody_reads(error)
 
 
 def nobody_reads(error: BaseException) -> bool:

@@ -1,7 +1,9 @@
 """The bench as a command: where its results go, what a narrow terminal shows, and what an interrupt leaves behind."""
 
+import errno
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,9 +12,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from runtime.bench import page, run
+from runtime.bench import ground, page, run
 from runtime.bench.figures import Figure, Limit
 from runtime.bench.lab import Lab
+from runtime.cli import bench
 from tests.runtime.cli import Cli
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
@@ -36,6 +39,25 @@ def test_a_file_that_cannot_be_written_is_refused_before_it_measures(empty: Cli,
         assert f"--save {tmp_path / name}: cannot be written" in ran.err
 
 
+def test_a_link_to_a_file_that_is_not_there_yet_stays_a_link(empty: Cli, tmp_path: Path) -> None:
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "real.json")
+    ran = empty.bare("bench", "all", "--save", str(link), "--folder", str(tmp_path / "none"))
+    assert (ran.code, list(tmp_path.iterdir())) == (2, [link])
+    ran = empty.bare("bench", "quick", "size", "--save", str(link))
+    assert (ran.code, link.is_symlink()) == (0, True)
+    assert b"bytes a finished job" in (tmp_path / "real.json").read_bytes()
+
+
+def test_a_pipe_takes_the_figures(empty: Cli, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE)
+    ran = empty.bare("bench", "quick", "size", "--save", str(tmp_path / "pipe"))
+    document, _ = reader.communicate()
+    assert ran.code == 0
+    assert b"bytes a finished job" in document
+
+
 def test_one_file_for_two_results_is_refused(empty: Cli, tmp_path: Path) -> None:
     ran = empty.bare("bench", "all", "--save", str(tmp_path / "x.svg"), "--plot", str(tmp_path / "x.svg"))
     assert (ran.code, list(tmp_path.iterdir())) == (2, [])
@@ -48,11 +70,32 @@ def test_a_file_that_was_there_stays_as_it_is_when_nothing_is_measured(empty: Cl
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file that opens and cannot be filled")
-def test_figures_whose_file_could_not_be_written_are_shown(empty: Cli) -> None:
-    ran = empty.bare("bench", "quick", "size", "--save", "/dev/full")
+def test_figures_whose_file_could_not_be_written_are_shown(
+    empty: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chart = tmp_path / "chart.svg"
+    monkeypatch.setattr(page, "plot", lambda figures, path: path.write_text("drawn"))
+    monkeypatch.setattr(bench, "_need_charts", lambda: None)
+    ran = empty.bare("bench", "quick", "size", "--save", "/dev/full", "--plot", str(chart))
     assert ran.code == 1
     assert "bytes a finished job" in ran.out
-    assert "/dev/full: could not be written" in ran.err
+    assert "/dev/full: could not be written (No space left on device); the figures are shown" in ran.err
+    assert chart.read_text() == "drawn"
+
+
+def test_a_folder_whose_disk_is_full_is_named(empty: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_room = sqlite3.OperationalError("database or disk is full")
+    no_room.sqlite_errorcode = sqlite3.SQLITE_FULL
+    errors = [OSError(errno.ENOSPC, "no room"), no_room]
+
+    def full(folder: Path) -> dict[str, object]:
+        raise errors.pop()
+
+    monkeypatch.setattr(ground, "machine", full)
+    for _ in range(2):
+        ran = empty.bare("bench", "size", "--folder", str(tmp_path))
+        assert (ran.code, list(tmp_path.iterdir())) == (1, [])
+        assert f"--folder {tmp_path}: the disk has no room" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -88,43 +131,58 @@ def test_a_narrow_terminal_breaks_no_word(capsys: pytest.CaptureFixture[str]) ->
     assert len(capsys.readouterr().out.splitlines()) == 2
 
 
-def children(of: int) -> Iterator[int]:
-    """The processes that one has started and that are still there."""
-    for status in Path("/proc").glob("[0-9]*/stat"):
+def working(of: int) -> Iterator[int]:
+    """The processes that one has started and that have a database open."""
+    for place in Path("/proc").glob("[0-9]*"):
         try:
-            parent = status.read_text().rpartition(")")[2].split()[1]
+            parent = (place / "stat").read_text().rpartition(")")[2].split()[1]
+            files = [os.readlink(link) for link in (place / "fd").iterdir()] if int(parent) == of else []
         except OSError:
             continue
-        if int(parent) == of:
-            yield int(status.parent.name)
+        if any(name.endswith("-wal") for name in files):
+            yield int(place.name)
 
 
-def started(*words: str) -> tuple["subprocess.Popen[str]", list[int]]:
-    """A bench in a session of its own, once it has started processes; those."""
+def started(least: int, *words: str) -> tuple["subprocess.Popen[str]", list[int]]:
+    """A bench in a session of its own, once so many processes of its own are at work; those."""
     # a shell that put this run into the background had it ignore interrupts, and a child inherits that
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    bench = subprocess.Popen(
+    going = subprocess.Popen(
         [sys.executable, "-m", "runtime", "bench", *words], stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    while not (found := list(children(bench.pid))):
-        assert bench.poll() is None
-    return bench, found
+    while len(found := list(working(going.pid))) < least:
+        assert going.poll() is None
+    return going, found
+
+
+@on_linux
+def test_a_bench_that_is_told_twice_to_end_ends_as_if_told_once(tmp_path: Path) -> None:
+    going, others = started(2, "idle", "--folder", str(tmp_path))
+    going.send_signal(signal.SIGTERM)
+    going.send_signal(signal.SIGHUP)
+    _, said = going.communicate()
+    assert (going.returncode, said, list(tmp_path.iterdir())) == (130, "interrupted\n", [])
+    assert not [pid for pid in others if Path(f"/proc/{pid}").exists()]
 
 
 @on_linux
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_bench_that_is_told_to_end_leaves_no_process_and_no_file(tmp_path: Path, number: signal.Signals) -> None:
-    bench, others = started("idle", "--folder", str(tmp_path))
-    bench.send_signal(number)
-    _, said = bench.communicate()
-    assert (bench.returncode, said) == (130, "interrupted\n")
+    going, others = started(2, "idle", "--folder", str(tmp_path))
+    going.send_signal(number)
+    _, said = going.communicate()
+    assert (going.returncode, said) == (130, "interrupted\n")
     assert list(tmp_path.iterdir()) == []
     assert not [pid for pid in others if Path(f"/proc/{pid}").exists()]
 
 
 @on_linux
-def test_an_interrupt_from_the_terminal_is_the_benchs_and_not_its_childrens(tmp_path: Path) -> None:
-    bench, _ = started("quick", "processes", "--folder", str(tmp_path))
-    os.killpg(bench.pid, signal.SIGINT)
-    _, said = bench.communicate()
-    assert (bench.returncode, said) == (130, "interrupted\n")
+@pytest.mark.parametrize(("name", "least"), [("processes", 1), ("idle", 2)])
+def test_an_interrupt_from_the_terminal_is_the_benchs_and_not_its_childrens(
+    tmp_path: Path, name: str, least: int
+) -> None:
+    going, others = started(least, name, "--folder", str(tmp_path))
+    assert going.pid not in [os.getpgid(pid) for pid in others]
+    os.killpg(going.pid, signal.SIGINT)
+    _, said = going.communicate()
+    assert (going.returncode, said) == (130, "interrupted\n")
