@@ -1,5 +1,6 @@
 """What the machine itself gives: plain sqlite3 and fsync, measured in the same folder. The limits of the figures."""
 
+import errno
 import os
 import sqlite3
 import sys
@@ -58,6 +59,13 @@ def fsync_ms(folder: Path) -> list[float]:
         os.close(descriptor)
         path.unlink()
     return taken
+
+
+def is_full(error: Exception) -> bool:
+    """Whether it says that the disk has no room."""
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
+    return isinstance(error, OSError) and error.errno == errno.ENOSPC
 
 
 def machine(folder: Path) -> dict[str, Any]:

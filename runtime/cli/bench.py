@@ -1,8 +1,6 @@
 """`bench`: measure on this machine, each figure beside the limit taken in the same run."""
 
-import errno
 import os
-import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -141,6 +139,8 @@ def _check_file(option: str, file: Path) -> None:
 @contextmanager
 def _room(folder: Path | None) -> Iterator[Path]:
     """A new folder for the database files, removed afterwards."""
+    from runtime.bench.ground import is_full
+
     where = f"--folder {folder}" if folder is not None else "the temporary folder"
     try:
         place = tempfile.TemporaryDirectory(prefix="keepstep-bench-", dir=folder)
@@ -149,17 +149,11 @@ def _room(folder: Path | None) -> Iterator[Path]:
     with place as path:
         try:
             yield Path(path)
-        except (OSError, sqlite3.OperationalError) as error:
-            if not _is_full(error):
+        except Exception as error:
+            if not is_full(error):
                 raise
             text = f"{where}: the disk has no room for what is measured; name another with --folder"
             raise Stop(text, Exit.FAULT) from error
-
-
-def _is_full(error: Exception) -> bool:
-    if isinstance(error, OSError):
-        return error.errno == errno.ENOSPC
-    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
 
 
 def _document(found: dict[str, Any]) -> str:
