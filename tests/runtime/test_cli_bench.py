@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from runtime.bench import ground, page, run
+from runtime.bench import children, ground, page, run
 from runtime.bench.figures import Figure, Limit
 from runtime.bench.lab import Lab
+from runtime.bench.resting import BARE_LIFE
 from runtime.cli import bench
 from tests.runtime.cli import Cli
 
@@ -153,6 +154,26 @@ def started(least: int, *words: str) -> tuple["subprocess.Popen[str]", list[int]
     while len(found := list(working(going.pid))) < least:
         assert going.poll() is None
     return going, found
+
+
+def test_the_bare_loop_ends_with_whoever_started_it(tmp_path: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", BARE_LIFE, tmp_path / "life.db"], stdin=subprocess.DEVNULL)
+    assert ended.returncode == 0
+
+
+def test_the_benchs_processes_end_at_once_when_something_goes_wrong(tmp_path: Path) -> None:
+    (tmp_path / "bench.db").touch(0o600)
+    seen: list[children.Child] = []
+
+    def go_wrong() -> None:
+        with children.started(1, "one", tmp_path / "bench.db", "drain") as ours:
+            seen.extend(ours)
+            children.wait_ready(ours)
+            raise RuntimeError("something went wrong")
+
+    with pytest.raises(RuntimeError, match="wrong"):
+        go_wrong()
+    assert [child.process.returncode for child in seen] == [-signal.SIGKILL]
 
 
 @on_linux
