@@ -3,7 +3,7 @@ interrupted by TERM and HUP as it is by INT."""
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -23,20 +23,13 @@ def signals_ask(stop: Stop, bell: Bell, noted: Callable[[], None]) -> Iterator[N
     exists where the loop has none. One call into C that heeds no signal holds it up until it returns, as does a call
     that waits if the signal came in the instant before it. Outside the main thread nothing is done.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
     def note(number: int, _frame: FrameType | None) -> None:
         stop.note(signal.Signals(number).name)
         bell.call(noted)
 
-    before: dict[signal.Signals, Any] = {number: signal.signal(number, note) for number in SIGNALS}
-    try:
+    with _handling(SIGNALS, note):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 @contextmanager
@@ -44,9 +37,6 @@ def signals_interrupt() -> Iterator[None]:
     """While this is entered, the first TERM or HUP does what INT does, so that what was begun is also undone; further
     ones, which would disturb that, do nothing. One that is ignored stays so. Outside the main thread nothing is done.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     asked: list[int] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -59,9 +49,18 @@ def signals_interrupt() -> Iterator[None]:
         handler(signal.SIGINT, frame)
 
     heeded = [number for number in LESSER if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, interrupt) for number in heeded}
+    with _handling(heeded, interrupt):
+        yield
+
+
+@contextmanager
+def _handling(numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before: dict[signal.Signals, Any] = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        for number, earlier in before.items():
+            signal.signal(number, signal.SIG_DFL if earlier is None else earlier)

@@ -60,11 +60,13 @@ def _paragraphs(figures: Sequence[Figure], console: Console) -> None:
         console.print(f"[bold]{figure.bench}[/bold] {figure.name}{mark}", highlight=False)
         spread = f"median {shown(figure.median)}, {shown(min(figure.runs))} to {shown(max(figure.runs))}"
         console.print(f"  {spread} {figure.unit}".rstrip(), highlight=False)
-        share = f"{figure.share:.2f} × " if figure.share is not None else "limit: "
-        wanted = f"wanted: {wish(figure)}" if wish(figure) else ""
-        parts = [part for part in (figure.limit is not None and share + _limit(figure), wanted) if part]
-        if parts:
-            console.print(f"  [dim]{'; '.join(parts)}[/dim]", highlight=False)
+        notes = []
+        if figure.limit is not None:
+            notes.append((f"{figure.share:.2f} × " if figure.share is not None else "limit: ") + _limit(figure))
+        if figure.met is not None:
+            notes.append(f"wanted: {wish(figure)}")
+        if notes:
+            console.print(f"  [dim]{'; '.join(notes)}[/dim]", highlight=False)
 
 
 def heading(machine: Mapping[str, Any], console: Console) -> None:

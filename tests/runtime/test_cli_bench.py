@@ -128,6 +128,8 @@ def test_a_narrow_terminal_breaks_no_word(capsys: pytest.CaptureFixture[str]) ->
     assert f"processes {name} met: no" in narrow
     assert "median 2.00, 1.00 to 3.00 jobs/s" in narrow
     assert "0.50 × 4.00 an even share; wanted: ≥ 2.50" in narrow
+    page.table([Figure("idle", "without a limit", "%", (1.0,), wanted=2.0)], Console(width=80))
+    assert "  wanted: ≥ 2.00" in capsys.readouterr().out
     page.table([figure], Console(width=160))
     assert len(capsys.readouterr().out.splitlines()) == 2
 
